@@ -29,7 +29,6 @@ const SHOW_ACHIEVEMENTS = {
   id: 'listAchievements',
   summary: 'What the account has achieved, and when that was found out. A grant is never taken back.',
   access: 'read:account',
-  limit: 'unlisted',
   answers: { 200: ACHIEVEMENTS },
   errors: ['ENGINE_BUSY'],
 } as const satisfies RouteSpec;

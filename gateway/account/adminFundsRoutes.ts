@@ -35,7 +35,6 @@ type AdminFundDeps = ApprovalDeps & {
 
 const MOVE = {
   access: 'treasury',
-  limit: 'unlisted',
   method: 'POST',
   params: ID_PARAM,
   body: NEW_MOVEMENT,
@@ -69,7 +68,6 @@ const WITHDRAW = {
 
 const SHOW_LEDGER = {
   access: 'viewer',
-  limit: 'unlisted',
   method: 'GET',
   path: '/admin/ledger',
   id: 'adminGetLedger',

@@ -16,7 +16,6 @@ const SET_REBATE = {
   id: 'adminSetRebate',
   summary: 'The part of their fees that makers of the market get back from now on; 0 for none.',
   access: 'treasury',
-  limit: 'unlisted',
   storing: true,
   params: ID_PARAM,
   body: NEW_REBATE,

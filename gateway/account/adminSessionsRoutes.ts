@@ -13,7 +13,7 @@ import type { Sessions } from './sessions.ts';
 type AdminSessionDeps = { readonly accounts: Accounts; readonly sessions: Sessions; readonly clock: Clock };
 
 const PATH = '/admin/users/:id/sessions';
-const OF_USER = { path: PATH, limit: 'unlisted', params: ID_PARAM, errors: ['RESOURCE_NOT_FOUND'] } as const;
+const OF_USER = { path: PATH, params: ID_PARAM, errors: ['RESOURCE_NOT_FOUND'] } as const;
 
 const LIST_SESSIONS = {
   ...OF_USER,

@@ -34,7 +34,6 @@ const SHOW_REDEEMABLE = {
   id: 'listRedeemable',
   summary: 'The tokens of decided markets that pay something, by outcome.',
   access: 'authenticated',
-  limit: 'unlisted',
   answers: { 200: REDEEMABLES },
 } as const satisfies RouteSpec;
 
@@ -44,7 +43,6 @@ const CLAIM = {
   id: 'claimPosition',
   summary: 'Turns all tokens of a decided market into what they pay.',
   access: 'authenticated',
-  limit: 'unlisted',
   params: { marketId: UUID },
   answers: { 200: CLAIM_RESPONSE },
   errors: [

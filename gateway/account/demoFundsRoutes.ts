@@ -20,7 +20,6 @@ const GIVE_FUNDS = {
   id: 'giveDemoFunds',
   summary: 'Gives the account of a visitor 1,000 USDC of play money, once.',
   access: 'authenticated',
-  limit: 'unlisted',
   storing: true,
   answers: { 201: FUND_MOVEMENT },
   errors: ['OUTCOME_UNKNOWN'],

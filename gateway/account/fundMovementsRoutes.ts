@@ -25,7 +25,6 @@ const LIST = {
   id: 'listFundMovements',
   summary: 'Deposits, withdrawals, splits, merges and payouts of the account, newest first.',
   access: 'authenticated',
-  limit: 'unlisted',
   query: FUND_MOVEMENTS_QUERY,
   answers: { 200: FUND_MOVEMENTS },
 } as const satisfies RouteSpec;

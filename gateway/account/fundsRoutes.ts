@@ -33,7 +33,6 @@ type Conversion = typeof MOVEMENT.SPLIT | typeof MOVEMENT.MERGE;
 const CONVERT = {
   method: 'POST',
   access: 'trade:orders',
-  limit: 'unlisted',
   placing: true,
   idempotency: EXT_ROUTE.CONVERT,
   params: ID_PARAM,
@@ -74,7 +73,6 @@ const SHOW_BALANCES = {
   id: 'getBalances',
   summary: 'The USDC and the tokens of the account, available and reserved.',
   access: 'read:account',
-  limit: 'unlisted',
   answers: { 200: BALANCES },
 } as const satisfies RouteSpec;
 

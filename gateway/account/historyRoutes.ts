@@ -48,7 +48,7 @@ const SIDE_MASKS: ReadonlyMap<string, number> = new Map([
 ]);
 const ANY = 0xff;
 
-const READ = { method: 'GET', access: 'read:account', limit: 'unlisted' } as const;
+const READ = { method: 'GET', access: 'read:account' } as const;
 
 const LIST_ORDERS = {
   ...READ,

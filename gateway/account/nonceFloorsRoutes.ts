@@ -27,7 +27,6 @@ type NonceFloorDeps = {
 const OF_WALLET = {
   params: { address: ADDRESS },
   path: '/v1/wallets/:address/nonce-floor',
-  limit: 'unlisted',
 } as const;
 
 const SHOW = {

@@ -44,7 +44,6 @@ const SHOW_PNL = {
   id: 'getDayPnl',
   summary: 'The gain of the account in the last 24 hours, at most 30 seconds old unless the account has acted since.',
   access: 'read:account',
-  limit: 'unlisted',
   answers: { 200: PNL_24H },
 } as const satisfies RouteSpec;
 

@@ -15,7 +15,6 @@ const SHOW_PROFILE = {
   id: 'getProfile',
   summary: 'The account, its wallets and the person it belongs to, for that person alone.',
   access: 'authenticated',
-  limit: 'unlisted',
   answers: { 200: PROFILE },
 } as const satisfies RouteSpec;
 
@@ -25,7 +24,6 @@ const SHOW_REFERRAL = {
   id: 'getReferral',
   summary: 'The code with which others sign up, how many have, and whose code the account was made with.',
   access: 'authenticated',
-  limit: 'unlisted',
   answers: { 200: REFERRAL },
 } as const satisfies RouteSpec;
 

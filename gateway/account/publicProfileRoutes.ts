@@ -16,7 +16,6 @@ const SHOW_PROFILE = {
   id: 'getPublicProfile',
   summary: 'How the account is shown to the public; without a handle it never asked to be.',
   access: 'read:account',
-  limit: 'unlisted',
   answers: { 200: PUBLIC_PROFILE },
 } as const satisfies RouteSpec;
 
@@ -26,7 +25,6 @@ const SET_PROFILE = {
   id: 'setPublicProfile',
   summary: 'Sets the handle and the picture of the account, and whether the public sees them.',
   access: 'manage:account',
-  limit: 'unlisted',
   storing: true,
   body: PUBLIC_PROFILE_BODY,
   answers: { 200: PUBLIC_PROFILE },

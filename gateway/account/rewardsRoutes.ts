@@ -17,7 +17,7 @@ type RewardDeps = {
   readonly rebateRates: Pick<RebateRates, 'all'>;
 };
 
-const READ = { method: 'GET', access: 'authenticated', limit: 'unlisted' } as const;
+const READ = { method: 'GET', access: 'authenticated' } as const;
 
 const LIST_REBATES = {
   ...READ,

@@ -69,7 +69,6 @@ const LIST_SESSIONS = {
   id: 'listSessions',
   summary: 'The sessions of the account that are in force, the one opened last first.',
   access: 'authenticated',
-  limit: 'unlisted',
   answers: { 200: OWN_SESSIONS },
 } as const satisfies RouteSpec;
 
@@ -79,7 +78,6 @@ const END_SESSION = {
   id: 'endSession',
   summary: 'Ends a session of the account.',
   access: 'authenticated',
-  limit: 'unlisted',
   params: { id: UUID },
   answers: { 200: SESSION_MESSAGE },
   errors: ['RESOURCE_NOT_FOUND'],
@@ -91,7 +89,6 @@ const SHOW_KEYS = {
   id: 'getSigningKeys',
   summary: 'The keys that verify access tokens (RFC 7517).',
   access: 'public',
-  limit: 'unlisted',
   answers: { 200: JWKS },
 } as const satisfies RouteSpec;
 

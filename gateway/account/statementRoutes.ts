@@ -32,7 +32,6 @@ const SHOW = {
   id: 'getStatement',
   summary: 'Every change of the balances in a period, with the balances before and after it; as JSON or CSV.',
   access: 'authenticated',
-  limit: 'unlisted',
   query: STATEMENT_QUERY,
   answers: { 200: STATEMENT },
 } as const satisfies RouteSpec;

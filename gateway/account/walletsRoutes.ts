@@ -38,7 +38,7 @@ type Act = 'add' | 'remove';
 const MAX_WALLETS = 50;
 const MAX_DELEGATES = 50;
 
-const CHANGE = { access: 'manage:account', limit: 'unlisted' } as const;
+const CHANGE = { access: 'manage:account' } as const;
 const OFFER = { ...CHANGE, method: 'GET', cookies: true, answers: { 200: WALLET_MESSAGE } } as const;
 const OF_WALLET = { params: { address: ADDRESS } } as const;
 
@@ -82,7 +82,6 @@ const LIST_DELEGATES = {
   id: 'listDelegates',
   summary: 'The delegates of a wallet of the account.',
   access: 'read:account',
-  limit: 'unlisted',
   answers: { 200: WALLET_DELEGATES },
   errors: ['RESOURCE_NOT_FOUND'],
 } as const satisfies RouteSpec;

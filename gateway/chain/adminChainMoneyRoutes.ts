@@ -36,7 +36,6 @@ const WAITING = {
   id: 'adminListWaitingMoney',
   summary: 'Money that the ledger does not have yet, and payments that the chain refuses, with the reason.',
   access: 'viewer',
-  limit: 'unlisted',
   query: WAITING_MONEY_QUERY,
   answers: { 200: WAITING_MONEY },
 } as const satisfies RouteSpec;

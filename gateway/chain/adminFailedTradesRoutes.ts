@@ -26,14 +26,12 @@ const LIST = {
   id: 'adminListFailedTrades',
   summary: 'Trades that the contract refuses for good: each is tried again or unwound.',
   access: 'viewer',
-  limit: 'unlisted',
   query: FAILED_TRADES_QUERY,
   answers: { 200: FAILED_TRADES },
 } as const satisfies RouteSpec;
 
 const ACT = {
   access: 'treasury',
-  limit: 'unlisted',
   method: 'POST',
   params: ID_PARAM,
   answers: { 200: MENDED_TRADE },

@@ -56,7 +56,6 @@ const AUTHORIZE = {
   id: 'authorizeDeposit',
   summary: 'A permit for a deposit from the wallet of the account, and what the wallet signs for it.',
   access: 'manage:account',
-  limit: 'unlisted',
   body: NEW_DEPOSIT,
   answers: { 201: DEPOSIT_AUTHORIZATION },
   errors: ['VALIDATION_ERROR', 'CONFLICT', 'ACCOUNT_FROZEN', 'FUNDING_UNAVAILABLE'],
@@ -68,7 +67,6 @@ const WITHDRAW = {
   id: 'withdraw',
   summary: 'Pays available USDC out of the escrow, to the wallet of the account or into its unheld part.',
   access: 'manage:account',
-  limit: 'unlisted',
   body: NEW_WITHDRAWAL,
   answers: { 201: FUND_MOVEMENT },
   errors: [

@@ -13,7 +13,7 @@ import type { FiatSession } from './fiatSessionsStore.ts';
 
 type AdminFiatDeps = { readonly fiat: Fiat; readonly accounts: Pick<Accounts, 'idOf'>; readonly clock: Clock };
 
-const READ = { method: 'GET', access: 'viewer', limit: 'unlisted' } as const;
+const READ = { method: 'GET', access: 'viewer' } as const;
 
 const LIST = {
   ...READ,

@@ -24,7 +24,7 @@ import { DAY_MS, startOfDay } from './statements.ts';
 
 type StatementDeps = { readonly fiat: Fiat; readonly accounts: Pick<Accounts, 'idOf'>; readonly clock: Clock };
 
-const ACT = { method: 'POST', access: 'treasury', limit: 'unlisted' } as const;
+const ACT = { method: 'POST', access: 'treasury' } as const;
 const ASK_MS = 10_000;
 
 const COMPARE = {
@@ -41,7 +41,6 @@ const COMPARE = {
 const LIST = {
   method: 'GET',
   access: 'viewer',
-  limit: 'unlisted',
   path: '/admin/fiat/differences',
   id: 'adminListFiatDifferences',
   summary: 'What statements of providers have that does not agree with our sessions, and what accounts owe.',

@@ -40,8 +40,8 @@ type FiatSessionDeps = {
 
 const CREATED = 201;
 
-const READ = { method: 'GET', access: 'authenticated', limit: 'unlisted' } as const;
-const WRITE = { method: 'POST', access: 'authenticated', limit: 'unlisted' } as const;
+const READ = { method: 'GET', access: 'authenticated' } as const;
+const WRITE = { method: 'POST', access: 'authenticated' } as const;
 const OF_SESSION = { params: ID_PARAM, errors: ['RESOURCE_NOT_FOUND'] } as const;
 const CREATE = {
   ...WRITE,

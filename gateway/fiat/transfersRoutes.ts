@@ -17,7 +17,7 @@ type FiatTransferDeps = FiatViews & {
   readonly sessions: Pick<FiatSessions, 'durable'>;
 };
 
-const OF_SESSION = { access: 'authenticated', limit: 'unlisted', params: ID_PARAM } as const;
+const OF_SESSION = { access: 'authenticated', params: ID_PARAM } as const;
 const READ = { ...OF_SESSION, method: 'GET', errors: ['RESOURCE_NOT_FOUND'] } as const;
 const WRITE = { ...OF_SESSION, method: 'POST', answers: { 200: FIAT_TRANSFER } } as const;
 const PATH = '/v1/user/fiat/offramp/sessions/:id';

@@ -23,7 +23,7 @@ import type { Role } from '../base/role.ts';
 import type { AdmittedToken } from '../base/sessionTokens.ts';
 import type { RequestHeaders } from './headers.ts';
 import type { IdempotencyHold } from './hold.ts';
-import type { RouteSpec } from './spec.ts';
+import type { FullSpec } from './spec.ts';
 
 const NO_BYTES = Buffer.alloc(0);
 const EMPTY = Object.freeze({});
@@ -167,7 +167,7 @@ export class Call {
   readonly rawQuery: string | null;
   readonly startedMs: number;
 
-  route: RouteSpec | null = null;
+  route: FullSpec | null = null;
   forwardedFor = '';
   /** Null if no key was offered, or a refused one counts as none. */
   credentials: Credentials | null = null;

@@ -21,7 +21,7 @@ import type { AdmittedToken, SessionTokens } from '../base/sessionTokens.ts';
 import type { Call, Passage } from './call.ts';
 import { applyLimit } from './counting.ts';
 import { refuse } from './respond.ts';
-import type { RouteSpec } from './spec.ts';
+import type { FullSpec } from './spec.ts';
 
 export type IdentityOptions = {
   readonly config: Pick<Config, 'trustProxy'>;
@@ -55,7 +55,7 @@ export class IdentityStage {
    * For a call that offers a key, before its body is received: a body is received only for a known and valid key.
    * @returns false if the call was refused
    */
-  admit(call: Call, route: RouteSpec, credentials: Credentials): boolean {
+  admit(call: Call, route: FullSpec, credentials: Credentials): boolean {
     const admitted = this.#options.authenticator.admit(credentials, call.startedMs, route.early !== undefined);
     if (admitted.ok) {
       call.credentials = credentials;
@@ -68,7 +68,7 @@ export class IdentityStage {
   }
 
   /** For a call whose key was admitted, once its body is complete. @param scope the bits that the key must have. */
-  identify(call: Call, route: RouteSpec, scope: number, offered: ApiKey, credentials: Credentials): Passage {
+  identify(call: Call, route: FullSpec, scope: number, offered: ApiKey, credentials: Credentials): Passage {
     const { method, target, bodyBytes, startedMs } = call;
     const { authenticator } = this.#options;
     const by = call.prepared?.verifiedWith;
@@ -91,7 +91,7 @@ export class IdentityStage {
     return passage;
   }
 
-  #servesEarly({ early }: RouteSpec): boolean {
+  #servesEarly({ early }: FullSpec): boolean {
     return early === 'carriedOut' || (early === 'whileSetBack' && this.#options.isSetBack?.() === true);
   }
 
@@ -102,7 +102,7 @@ export class IdentityStage {
   }
 
   /** For a call on a connection that its principal opened: nothing has to be verified, everything else is the same. */
-  enter(call: Call, route: RouteSpec, scope: number, principal: AccountPrincipal): Passage {
+  enter(call: Call, route: FullSpec, scope: number, principal: AccountPrincipal): Passage {
     if (principal.kind === 'session') return this.#enterSession(call, route, scope, principal);
     const isExpired = principal.expiresAtMs !== null && principal.expiresAtMs <= call.startedMs;
     if (!isExpired && this.#options.authenticator.isInForce(principal)) {
@@ -111,7 +111,7 @@ export class IdentityStage {
     return this.#unidentified(call, route, REVOKED);
   }
 
-  #enterKey(call: Call, route: RouteSpec, scope: number, key: ApiKey): Passage {
+  #enterKey(call: Call, route: FullSpec, scope: number, key: ApiKey): Passage {
     this.#enter(call, key);
     this.#noteSigner(call, key);
     if ((key.scopes & scope) !== scope) {
@@ -123,7 +123,7 @@ export class IdentityStage {
   }
 
   /** The same for a call with a bearer token. */
-  admitSession(call: Call, route: RouteSpec, token: string): boolean {
+  admitSession(call: Call, route: FullSpec, token: string): boolean {
     const admitted = this.#options.sessions?.admit(token, call.startedMs) ?? ERRORS.INVALID_ACCESS_TOKEN;
     if ('principal' in admitted) {
       call.offeredToken = { token, admitted };
@@ -135,7 +135,7 @@ export class IdentityStage {
   }
 
   /** For a call whose token was admitted, once its body is complete; the first use of a token takes longer. */
-  identifySession(call: Call, route: RouteSpec, scope: number, token: string, admitted: AdmittedToken): Passage {
+  identifySession(call: Call, route: FullSpec, scope: number, token: string, admitted: AdmittedToken): Passage {
     if (admitted.isVerified) return this.#enterSession(call, route, scope, admitted.principal);
     const { sessions } = this.#options;
     return sessions!.verify(token, admitted, call.startedMs).then((isVerified) => {
@@ -145,7 +145,7 @@ export class IdentityStage {
   }
 
   /** Body or signature may have taken long, and the session may have ended meanwhile. */
-  #enterSession(call: Call, route: RouteSpec, scope: number, principal: SessionPrincipal): Passage {
+  #enterSession(call: Call, route: FullSpec, scope: number, principal: SessionPrincipal): Passage {
     const { sessions, limiter } = this.#options;
     const isInForce = (): boolean => sessions!.isInForce(principal, call.startedMs);
     if (!isInForce()) return this.#unidentified(call, route, unauthenticated(ERRORS.SESSION_ENDED));
@@ -170,7 +170,7 @@ export class IdentityStage {
   }
 
   /** For a call that offers no credentials, or none that count. */
-  countAddress(call: Call, route: RouteSpec): Passage {
+  countAddress(call: Call, route: FullSpec): Passage {
     const { limiter } = this.#options;
     const address = this.#subjectOf(call);
     call.subject = limiter === null ? address : limiter.subjectOf(address, call.startedMs);
@@ -184,7 +184,7 @@ export class IdentityStage {
   }
 
   /** Counts the failed attempt by its address, then refuses it. */
-  refuse(call: Call, route: RouteSpec, refusal: Refusal): void {
+  refuse(call: Call, route: FullSpec, refusal: Refusal): void {
     const { limiter } = this.#options;
     const passage =
       limiter === null || this.#pass(call, limiter.countFailure(this.#subjectOf(call), route, call.startedMs));
@@ -196,13 +196,13 @@ export class IdentityStage {
   }
 
   /** The handler, which counts the requests of some routes, does not see this one. */
-  refuseInvalid(call: Call, route: RouteSpec, { message, details }: Invalid): void {
+  refuseInvalid(call: Call, route: FullSpec, { message, details }: Invalid): void {
     const refusal = { row: ERRORS.VALIDATION_ERROR, message, details };
     if (route.countsItself) this.refuse(call, route, refusal);
     else refuse(call, refusal);
   }
 
-  #unidentified(call: Call, route: RouteSpec, refusal: Unauthenticated): Passage {
+  #unidentified(call: Call, route: FullSpec, refusal: Unauthenticated): Passage {
     if (!needsKey(route)) return this.countAddress(call, route);
     this.refuse(call, route, refusal);
     return false;
@@ -249,7 +249,7 @@ export class IdentityStage {
 }
 
 /** Public data needs no key: an invalid key or a wrong clock must not prevent a client from requesting the time. */
-function needsKey({ access, strictKey }: RouteSpec): boolean {
+function needsKey({ access, strictKey }: FullSpec): boolean {
   return access !== 'public' || strictKey === true;
 }
 

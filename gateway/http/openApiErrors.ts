@@ -5,7 +5,7 @@
 import { ERRORS, type ErrorKey } from '../../shared/base/errors.ts';
 import { LIMIT_CLASSES } from '../base/classes.ts';
 import { changesSomething } from '../base/role.ts';
-import { isForOperators, type RouteSpec } from './spec.ts';
+import { type FullSpec, isForOperators } from './spec.ts';
 
 type Document = Readonly<Record<string, unknown>>;
 
@@ -91,7 +91,7 @@ export const ERROR_SCHEMAS = {
 };
 
 /** Every error that a route can answer, in the order of precedence. */
-export function errorsOf(route: RouteSpec): readonly ErrorKey[] {
+export function errorsOf(route: FullSpec): readonly ErrorKey[] {
   const { access, placing, reducing } = route;
   const isSigned = access !== 'public' && !isForOperators(route);
   const keys = new Set<ErrorKey>(['PAYLOAD_TOO_LARGE', 'MALFORMED_REQUEST', 'INTERNAL_ERROR']);
@@ -120,7 +120,7 @@ export class ErrorResponses {
   readonly #written: Record<string, unknown> = {};
 
   /** By status: what the operation of the route answers if it is refused, but where it has an answer of its own. */
-  of(route: RouteSpec): Document {
+  of(route: FullSpec): Document {
     const refusals = errorsOf(route).filter((key) => !(ERRORS[key].status in route.answers));
     const byStatus = Map.groupBy(refusals, (key) => (ANYWHERE.includes(key) ? 'default' : ERRORS[key].status));
     return Object.fromEntries([...byStatus].map(([status, keys]) => [status, this.#reference(route, status, keys)]));
@@ -130,7 +130,7 @@ export class ErrorResponses {
     return Object.fromEntries(Object.entries(this.#written).sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  #reference({ id }: RouteSpec, status: number | 'default', keys: readonly ErrorKey[]): Document {
+  #reference({ id }: FullSpec, status: number | 'default', keys: readonly ErrorKey[]): Document {
     const all = keys.join();
     let name = this.#names.get(all);
     if (name === undefined) {

@@ -11,7 +11,7 @@ import { SESSION_SCOPES } from '../base/scopes.ts';
 import { ERROR_SCHEMAS, ErrorResponses } from './openApiErrors.ts';
 import { SharedParameters } from './openApiParameters.ts';
 import { BEARER_SCHEMES, KEY_SCHEMES } from './securitySchemes.ts';
-import { isForOperators, type RouteSpec, requiredRole, requiredScope } from './spec.ts';
+import { type FullSpec, isForOperators, requiredRole, requiredScope } from './spec.ts';
 import { tagOf, tagsOf } from './tags.ts';
 import { unitOf } from './units.ts';
 
@@ -87,7 +87,7 @@ const BY_ACCOUNTS = [...withKey(['read:account']), { session: ['read:account'] }
  * The text of the document in pieces, one for each path: it is long, and the thread that makes it has requests to
  * answer in between.
  */
-export function* openApiPieces(routes: readonly RouteSpec[], named: NamedSchemas): Generator<string> {
+export function* openApiPieces(routes: readonly FullSpec[], named: NamedSchemas): Generator<string> {
   const schemas = new SchemaWriter(named);
   const parameters = new SharedParameters(routes, (name, schema) => schemas.member(name, schema));
   const writers = { schemas, errors: new ErrorResponses(), parameters };
@@ -181,7 +181,7 @@ class SchemaWriter {
   }
 }
 
-function operationOf(route: RouteSpec, writers: Writers): Document {
+function operationOf(route: FullSpec, writers: Writers): Document {
   const body = route.documentedBody ?? route.body;
   const parameters = writers.parameters.of(route);
   return {
@@ -200,7 +200,7 @@ function operationOf(route: RouteSpec, writers: Writers): Document {
  * RULES.md 4.6. An operation that says nothing has the limit of those that are not listed there. The right token of an
  * administrator is not counted, and the scheme of tokens says how wrong ones are.
  */
-function limitOf(route: RouteSpec): Document {
+function limitOf(route: FullSpec): Document {
   const limit: Limit | null = LIMIT_CLASSES[route.limit];
   if (route.limit === UNLISTED) return {};
   if (limit === null) return { 'x-rate-limit': null };
@@ -211,7 +211,7 @@ function limitOf(route: RouteSpec): Document {
 }
 
 /** Nothing for an operation that has what the whole document says. */
-function securityOf(route: RouteSpec): Document {
+function securityOf(route: FullSpec): Document {
   const { access, strictKey } = route;
   if (access === 'operator') return { security: [{}, { adminToken: [] }] };
   if (isForOperators(route)) return { security: [{ adminToken: [requiredRole(route)] }] };
@@ -228,7 +228,7 @@ function withKey(scopes: readonly string[]): readonly Document[] {
   return [{ ...version1, signingVersion: [], nonce: [] }, version1];
 }
 
-function requestBody(route: RouteSpec, body: JsonSchema, writer: SchemaWriter): Document {
+function requestBody(route: FullSpec, body: JsonSchema, writer: SchemaWriter): Document {
   const schema = writer.write(body);
   const content = isOfAllMembers(body) ? { schema } : { schema, example: exampleOf(body) };
   return { required: !route.bodyOptional, content: { [route.bodyType ?? JSON_TYPE]: content } };
@@ -240,7 +240,7 @@ function isOfAllMembers({ type, required, properties = {} }: JsonSchema): boolea
   return required === undefined || (required as readonly string[]).length === Object.keys(properties as object).length;
 }
 
-function responsesOf(route: RouteSpec, { schemas: writer, errors }: Writers): Document {
+function responsesOf(route: FullSpec, { schemas: writer, errors }: Writers): Document {
   const responses: Record<string, unknown> = {};
   for (const [status, schema] of Object.entries(route.answers)) {
     const contentType = route.contentType ?? JSON_TYPE;

@@ -5,7 +5,7 @@ import { namedSchemas } from './namedSchemas.ts';
 import { openApiPieces } from './openapi.ts';
 import { okKept } from './pieces.ts';
 import { type Route, route } from './route.ts';
-import type { RouteSpec } from './spec.ts';
+import type { FullSpec, RouteSpec } from './spec.ts';
 
 const SHOW_OPENAPI = {
   method: 'GET',
@@ -13,7 +13,6 @@ const SHOW_OPENAPI = {
   id: 'getOpenApi',
   summary: 'This document.',
   access: 'public',
-  limit: 'unlisted',
   probe: true,
   answers: { 200: DOCUMENT },
 } as const satisfies RouteSpec;
@@ -27,7 +26,7 @@ export function openApiRoutes(text: () => Promise<Buffer>): Route[] {
  * The text of the document, made when it is first needed, in turns of the event loop.
  * @param routes the whole table, with the routes that are added to it later
  */
-export function openApiText(routes: readonly RouteSpec[]): () => Promise<Buffer> {
+export function openApiText(routes: readonly FullSpec[]): () => Promise<Buffer> {
   let text: Promise<Buffer> | undefined;
   return () => {
     text ??= make(routes.filter(({ isFile }) => !isFile));
@@ -35,7 +34,7 @@ export function openApiText(routes: readonly RouteSpec[]): () => Promise<Buffer>
   };
 }
 
-async function make(routes: readonly RouteSpec[]): Promise<Buffer> {
+async function make(routes: readonly FullSpec[]): Promise<Buffer> {
   const pieces: Buffer[] = [];
   for (const piece of openApiPieces(routes, namedSchemas())) {
     pieces.push(Buffer.from(piece));

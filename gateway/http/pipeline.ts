@@ -48,7 +48,7 @@ import { RequestMeters } from './requestMeters.ts';
 import { ok, refuse } from './respond.ts';
 import type { Route } from './route.ts';
 import { type Endpoint, type Match, Router } from './router.ts';
-import { isBehindAdminDoor, isForOperators, type RouteSpec, requiredRole } from './spec.ts';
+import { type FullSpec, isBehindAdminDoor, isForOperators, requiredRole } from './spec.ts';
 import { type RouteRow, Stages, type StagesOptions, toRow } from './stages.ts';
 
 export type PipelineOptions = StagesOptions & {
@@ -259,7 +259,7 @@ export class Pipeline {
   }
 
   /** The checks of key or token that need only the headers. @returns false when the call is refused. */
-  #admitsCredentials(call: Call, route: RouteSpec, headers: RequestHeaders): boolean {
+  #admitsCredentials(call: Call, route: FullSpec, headers: RequestHeaders): boolean {
     const token = bearerOf(headers.authorization);
     if (token !== null) {
       if (!headers.offersKey) return this.#identity.admitSession(call, route, token);
@@ -273,7 +273,7 @@ export class Pipeline {
   }
 
   /** True for an administrator who has the role, and for an operator's route from here; false when refused. */
-  #isOperator(call: Call, route: RouteSpec, headers: RequestHeaders): boolean {
+  #isOperator(call: Call, route: FullSpec, headers: RequestHeaders): boolean {
     if (route.access === 'operator' && this.#isOnThisMachine(call, headers)) return true;
     const administrator = this.#options.administrators.identify(headers.authorization);
     call.address = this.#identity.addressOf(call);

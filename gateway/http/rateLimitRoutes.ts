@@ -9,13 +9,13 @@ import { clientOf } from '../base/clientAddress.ts';
 import type { AccountPrincipal } from '../base/principal.ts';
 import { ok, refuse } from './respond.ts';
 import { type CallOf, type Route, route } from './route.ts';
-import { isForOperators, type RouteSpec, requiredScope } from './spec.ts';
+import { type FullSpec, isForOperators, type RouteSpec, requiredScope } from './spec.ts';
 
 type RateLimitDeps = {
   /** Null: nothing is counted. */
   readonly limiter: Limiter | null;
   /** The whole table, with the routes that are added to it later. */
-  readonly routes: readonly RouteSpec[];
+  readonly routes: readonly FullSpec[];
   readonly trustProxy: BlockList | null;
   readonly clock: Clock;
 };
@@ -26,7 +26,6 @@ const SHOW_RATE_LIMITS = {
   id: 'getRateLimits',
   summary: 'The limits of the key, or of the session, and the requests that they still admit, by endpoint.',
   access: 'authenticated',
-  limit: 'unlisted',
   answers: { 200: RATE_LIMITS },
 } as const satisfies RouteSpec;
 
@@ -57,7 +56,7 @@ async function showRateLimits(
   });
 }
 
-function mayCall({ scopes }: AccountPrincipal, spec: RouteSpec): boolean {
+function mayCall({ scopes }: AccountPrincipal, spec: FullSpec): boolean {
   const scope = requiredScope(spec);
   return !isForOperators(spec) && (scopes & scope) === scope;
 }

@@ -8,9 +8,9 @@ import type { OperatorRole } from '../../shared/api/operators.ts';
 import type { FromSchema } from '../../shared/api/schema.ts';
 import type { AccountPrincipal, Administrator, Anonymous, Principal } from '../base/principal.ts';
 import type { Call } from './call.ts';
-import type { Access, RouteSpec } from './spec.ts';
+import type { Access, FullSpec, RouteSpec } from './spec.ts';
 
-export type Route = RouteSpec & {
+export type Route = FullSpec & {
   readonly handler: (call: Call) => void | Promise<void>;
   readonly readUsual?: ReadUsual | undefined;
 };
@@ -91,7 +91,7 @@ const NO_FIELDS: { readonly [field in keyof Required<RouteSpec>]: undefined } = 
 
 /** The stages have checked what the types of the handler's call say before it is called: hence the one cast. */
 export function route<S extends RouteSpec>(spec: S, handler: Handler<S>, readUsual?: ReadUsual): Route {
-  return { ...NO_FIELDS, ...spec, handler: handler as Route['handler'], readUsual };
+  return { ...NO_FIELDS, limit: 'unlisted', ...spec, handler: handler as Route['handler'], readUsual };
 }
 
 type Group = (deps: never) => Route[];

@@ -29,7 +29,8 @@ export type RouteSpec = Readonly<{
   /** One sentence for the reader of the document. */
   summary: string;
   access: Access;
-  limit: LimitClass;
+  /** Default: `unlisted`, that of all routes which no row of the limits names. */
+  limit?: LimitClass;
   /** Its parameters may be percent-encoded; the handler decodes them. */
   hasEncodedParams?: boolean;
   /** A public route on which a key, when one is offered, has to be valid; elsewhere an invalid one counts as none. */
@@ -92,6 +93,9 @@ export type RouteSpec = Readonly<{
   /** The errors of the handler; those of the stages follow from the other fields. */
   errors?: readonly ErrorKey[];
 }>;
+
+/** A route as the stages have it. */
+export type FullSpec = RouteSpec & { readonly limit: LimitClass };
 
 /** The scope bits that a key needs; zero where no key is required. */
 export function requiredScope({ access, method }: RouteSpec): number {

@@ -17,7 +17,7 @@ import { type IdentityOptions, IdentityStage } from './identity.ts';
 import type { RequestMeters } from './requestMeters.ts';
 import { refuse } from './respond.ts';
 import type { Route } from './route.ts';
-import { type RouteSpec, requiredScope } from './spec.ts';
+import { type FullSpec, requiredScope } from './spec.ts';
 import { compileRoute, type Validation, validate } from './validate.ts';
 
 export type StagesOptions = IdentityOptions & {
@@ -128,7 +128,7 @@ export class Stages {
   }
 
   /** True if the exchange accepts new risk and new data now; false when the call was refused. */
-  #admits(call: Call, route: RouteSpec): boolean {
+  #admits(call: Call, route: FullSpec): boolean {
     const { placing, storing } = route;
     const { isPaused, placingRefusal, isDiskLow } = this.#options;
     const refusal = placing ? placingRefusal() : null;
@@ -143,7 +143,7 @@ export class Stages {
     return false;
   }
 
-  #timeoutEndMs({ principal, startedMs }: Call, { placing, reducing }: RouteSpec): number {
+  #timeoutEndMs({ principal, startedMs }: Call, { placing, reducing }: FullSpec): number {
     if (!placing || reducing || !isAccount(principal)) return 0;
     return this.#options.timeoutEndMs(principal.accountIndex, startedMs);
   }

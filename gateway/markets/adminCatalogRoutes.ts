@@ -32,7 +32,7 @@ type AdminCatalogDeps = ApprovalDeps & {
   readonly clock: Clock;
 };
 
-const ADMIN = { access: 'catalogue', limit: 'unlisted' } as const;
+const ADMIN = { access: 'catalogue' } as const;
 
 const CREATE_EVENT = {
   ...ADMIN,

@@ -28,7 +28,6 @@ const IMPORT_CATALOGUE = {
   id: 'adminImportCatalogue',
   summary: 'Makes and changes events and markets from lines of JSON, each with a key; what is there already stays.',
   access: 'catalogue',
-  limit: 'unlisted',
   storing: true,
   maxBodyBytes: MAX_IMPORT_BYTES,
   bodyType: NDJSON,
@@ -43,7 +42,6 @@ const EXPORT_CATALOGUE = {
   id: 'adminExportCatalogue',
   summary: 'All events and markets as lines of JSON that an import reads.',
   access: 'viewer',
-  limit: 'unlisted',
   contentType: NDJSON,
   answers: { 200: CATALOGUE_LINE },
 } as const satisfies RouteSpec;

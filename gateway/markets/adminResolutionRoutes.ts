@@ -26,7 +26,6 @@ const REFUND: Payouts = [PPM / 2, PPM / 2];
 
 const STEP = {
   access: 'catalogue',
-  limit: 'unlisted',
   method: 'POST',
   params: ID_PARAM,
   answers: { 200: MARKET, 202: APPROVAL },

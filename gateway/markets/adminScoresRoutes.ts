@@ -26,7 +26,7 @@ type ScoreDeps = {
   readonly clock: Clock;
 };
 
-const POST = { method: 'POST', access: 'catalogue', limit: 'unlisted', storing: true, params: ID_PARAM } as const;
+const POST = { method: 'POST', access: 'catalogue', storing: true, params: ID_PARAM } as const;
 
 const POST_SCORE = {
   ...POST,

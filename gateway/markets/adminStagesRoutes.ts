@@ -21,7 +21,7 @@ type AdminStageDeps = {
   readonly feed: { publish(kind: string, data: object): void };
 };
 
-const STEP = { method: 'POST', limit: 'unlisted', body: STAGE_STEP } as const;
+const STEP = { method: 'POST', body: STAGE_STEP } as const;
 const ERRORS_OF_STEP = ['VALIDATION_ERROR', 'OTHER_STAGE', 'CONFLICT', 'OUTCOME_UNKNOWN'] as const;
 
 const STEP_PLATFORM = {

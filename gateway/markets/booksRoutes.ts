@@ -28,7 +28,6 @@ const SHOW_BOOK = {
   id: 'getBook',
   summary: 'The book of a market: one outcome or both, by level or (`l3`) by order.',
   access: 'public',
-  limit: 'unlisted',
   params: MARKET_ID_PARAM,
   query: BOOK_QUERY,
   answers: { 200: ANY_BOOK },

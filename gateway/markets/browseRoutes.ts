@@ -39,7 +39,6 @@ const BROWSE_EVENTS = {
   id: 'browseEvents',
   summary: 'Events with the counts and groups of their markets, and with quotes if asked for.',
   access: 'public',
-  limit: 'unlisted',
   query: BROWSE_QUERY,
   answers: { 200: BROWSED },
   errors: ['SEARCH_TOO_BROAD', 'ENGINE_BUSY'],

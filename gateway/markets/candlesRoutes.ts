@@ -21,7 +21,6 @@ const SHOW_CANDLES = {
   id: 'listCandles',
   summary: 'The trading of a market by interval, without a gap: prices, volumes and number of trades.',
   access: 'public',
-  limit: 'unlisted',
   params: ID_PARAM,
   query: CANDLES_QUERY,
   answers: { 200: CANDLES },

@@ -34,7 +34,7 @@ type ListDeps = {
 /** RULES.md 12.9. */
 const KEPT_MS = 60_000;
 
-const READ = { method: 'GET', access: 'public', limit: 'unlisted', errors: ['ENGINE_BUSY'] } as const;
+const READ = { method: 'GET', access: 'public', errors: ['ENGINE_BUSY'] } as const;
 
 const LIST_MARKETS = {
   ...READ,

@@ -19,7 +19,6 @@ type EventDeps = {
 const READ = {
   method: 'GET',
   access: 'public',
-  limit: 'unlisted',
   params: { slug: { type: 'string', examples: ['who-wins'] } },
   errors: ['RESOURCE_NOT_FOUND', 'ENGINE_BUSY'],
 } as const;

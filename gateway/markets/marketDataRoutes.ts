@@ -29,7 +29,7 @@ import { type MarketDeps, requireMarket } from './requireMarket.ts';
 type MarketDataDeps = MarketDeps<TradedMarket> & { readonly clock: Clock };
 
 const MAX_BBO = 50;
-const READ = { method: 'GET', limit: 'unlisted', params: MARKET_ID_PARAM, errors: ['MARKET_NOT_FOUND'] } as const;
+const READ = { method: 'GET', params: MARKET_ID_PARAM, errors: ['MARKET_NOT_FOUND'] } as const;
 
 const SHOW_TICK_SIZE = {
   ...READ,

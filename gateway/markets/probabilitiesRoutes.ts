@@ -32,7 +32,6 @@ const SHOW_PROBABILITIES = {
   id: 'getMarketProbabilities',
   summary: 'The midpoints of both outcomes, of every active market with orders on both sides of its book.',
   access: 'public',
-  limit: 'unlisted',
   answers: { 200: PROBABILITIES },
   errors: ['ENGINE_BUSY'],
 } as const satisfies RouteSpec;

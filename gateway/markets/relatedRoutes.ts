@@ -24,7 +24,6 @@ const SHOW_RELATED = {
   id: 'listRelatedMarkets',
   summary: 'The other markets of the same event or series, each question once.',
   access: 'public',
-  limit: 'unlisted',
   params: ID_PARAM,
   answers: { 200: RELATED_MARKETS },
   errors: ['MARKET_NOT_FOUND', 'ENGINE_BUSY'],

@@ -32,7 +32,6 @@ const SHOW_PULSE = {
   id: 'getPulse',
   summary: 'Volume, traders and markets of the last 24 hours, beside those of the 24 before.',
   access: 'public',
-  limit: 'unlisted',
   answers: { 200: PULSE },
   errors: ['ENGINE_BUSY'],
 } as const satisfies RouteSpec;
@@ -43,7 +42,6 @@ const SHOW_SPOTLIGHT = {
   id: 'getCategorySpotlight',
   summary: 'The ten categories with the largest volume in seven days.',
   access: 'public',
-  limit: 'unlisted',
   query: SPOTLIGHT_QUERY,
   answers: { 200: SPOTLIGHT },
   errors: ['ENGINE_BUSY'],

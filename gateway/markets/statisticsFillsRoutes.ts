@@ -35,7 +35,6 @@ const LIST_FILLS = {
   id: 'listRecentFills',
   summary: 'The newest fills of all markets, as their takers see them.',
   access: 'public',
-  limit: 'unlisted',
   query: RECENT_FILLS_QUERY,
   answers: { 200: RECENT_FILLS },
   errors: ['VALIDATION_ERROR', 'ENGINE_BUSY'],

@@ -58,7 +58,6 @@ const SHOW_LEADERBOARD = {
   id: 'getLeaderboard',
   summary: 'The accounts that earned most in a window.',
   access: 'public',
-  limit: 'unlisted',
   query: LEADERBOARD_QUERY,
   answers: { 200: LEADERBOARD },
   errors: ['ENGINE_BUSY'],

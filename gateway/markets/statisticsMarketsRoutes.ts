@@ -12,7 +12,6 @@ type HistoryDeps = MarketDeps & { readonly queries: Pick<MarketReads, 'ofPublic'
 const READ = {
   method: 'GET',
   access: 'public',
-  limit: 'unlisted',
   params: ID_PARAM,
   errors: ['MARKET_NOT_FOUND', 'ENGINE_BUSY'],
 } as const;

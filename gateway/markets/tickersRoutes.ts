@@ -31,7 +31,7 @@ const KEPT_MS_PER_MARKET = 0.2;
 /** Looking at a market that is decided takes about 20 ns. */
 const MARKETS_PER_ROW = 256;
 
-const READ = { method: 'GET', access: 'public', limit: 'unlisted' } as const;
+const READ = { method: 'GET', access: 'public' } as const;
 
 const SHOW_TICKER = {
   ...READ,

@@ -11,7 +11,7 @@ import { type ApprovalDeps, approvalOf } from '../http/secondOperator.ts';
 import type { RouteSpec } from '../http/spec.ts';
 
 /** A kind of change needs the role that may ask for it, so the handler looks for the role once it knows the kind. */
-const VIEW = { access: 'viewer', limit: 'unlisted' } as const;
+const VIEW = { access: 'viewer' } as const;
 
 const LIST_APPROVALS = {
   ...VIEW,

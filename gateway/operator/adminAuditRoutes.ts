@@ -17,7 +17,6 @@ const SHOW_AUDIT = {
   id: 'adminListAudit',
   summary: 'The records of the audit log, the newest first.',
   access: 'viewer',
-  limit: 'unlisted',
   query: AUDIT_QUERY,
   answers: { 200: AUDIT_PAGE },
   errors: ['VALIDATION_ERROR'],

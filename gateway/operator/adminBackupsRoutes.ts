@@ -12,7 +12,6 @@ const SHOW = {
   id: 'adminGetBackups',
   summary: 'The backup that was asked for last, and how backups and drills ended.',
   access: 'viewer',
-  limit: 'unlisted',
   answers: { 200: BACKUP_REPORT },
 } as const satisfies RouteSpec;
 
@@ -22,7 +21,6 @@ const START = {
   id: 'adminStartBackup',
   summary: 'Begins a backup of the data directory into the folder that BACKUP_TARGET names.',
   access: 'superuser',
-  limit: 'unlisted',
   body: BACKUP_ORDER,
   bodyOptional: true,
   answers: { 202: BACKUP_REPORT },

@@ -13,7 +13,6 @@ const LISTEN = {
   id: 'adminStreamEvents',
   summary: 'Counts and changes as server-sent events.',
   access: 'viewer',
-  limit: 'unlisted',
   answers: { 200: { type: 'string' } },
   contentType: 'text/event-stream',
 } as const satisfies RouteSpec;

@@ -12,7 +12,6 @@ const SHOW_OPERATIONS = {
   id: 'adminGetOperations',
   summary: 'Shards, lags, latencies, refusals and disk: counters since the start, and how things stand.',
   access: 'viewer',
-  limit: 'unlisted',
   probe: true,
   answers: { 200: OPERATIONS },
 } as const satisfies RouteSpec;

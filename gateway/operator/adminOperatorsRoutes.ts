@@ -27,7 +27,6 @@ const CREATE_OPERATOR = {
   id: 'adminCreateOperator',
   summary: 'Makes an operator; the token is shown this once.',
   access: 'superuser',
-  limit: 'unlisted',
   storing: true,
   body: NEW_OPERATOR,
   answers: { 201: ISSUED_OPERATOR },
@@ -40,7 +39,6 @@ const LIST_OPERATORS = {
   id: 'adminListOperators',
   summary: 'All operators, the revoked ones too, in the order in which they were made.',
   access: 'viewer',
-  limit: 'unlisted',
   answers: { 200: OPERATORS },
 } as const satisfies RouteSpec;
 
@@ -50,7 +48,6 @@ const REVOKE_OPERATOR = {
   id: 'adminRevokeOperator',
   summary: 'Revokes the token of an operator; revoking it again changes nothing.',
   access: 'superuser',
-  limit: 'unlisted',
   params: { id: OPERATOR_ID },
   answers: { 200: OPERATOR },
   errors: ['RESOURCE_NOT_FOUND'],

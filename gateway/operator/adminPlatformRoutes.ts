@@ -55,7 +55,7 @@ type AdminPlatformDeps = ApprovalDeps & {
   readonly views: Views;
 };
 
-const ADMIN = { access: 'superuser', limit: 'unlisted' } as const;
+const ADMIN = { access: 'superuser' } as const;
 
 const SHOW_PLATFORM = {
   ...ADMIN,

@@ -38,7 +38,7 @@ type AdminRestrictionDeps = {
 
 const DEFAULT_PAGE_USERS = 100;
 
-const OF_USER = { limit: 'unlisted', params: ID_PARAM, errors: ['RESOURCE_NOT_FOUND'] } as const;
+const OF_USER = { params: ID_PARAM, errors: ['RESOURCE_NOT_FOUND'] } as const;
 const READ = { ...OF_USER, method: 'GET', access: 'viewer' } as const;
 const REMOVE = { ...OF_USER, method: 'DELETE', access: 'superuser', answers: { 200: RESTRICTED } } as const;
 
@@ -48,7 +48,6 @@ const LIST_USERS = {
   id: 'adminListUsers',
   summary: 'The users in the order in which they were made, a page at a time.',
   access: 'viewer',
-  limit: 'unlisted',
   query: USER_QUERY,
   answers: { 200: USER_PAGE },
 } as const satisfies RouteSpec;

@@ -45,7 +45,7 @@ type AdminUserDeps = {
 
 const DEFAULT_ROLE = 'user';
 /** Wallets, delegates and keys can spend the money of an account, so only superusers give them. */
-const ADMIN = { access: 'superuser', limit: 'unlisted' } as const;
+const ADMIN = { access: 'superuser' } as const;
 
 const CREATE_USER = {
   ...ADMIN,

@@ -11,7 +11,6 @@ const SHOW_METRICS = {
   id: 'getMetrics',
   summary: 'Metrics in the text format of Prometheus.',
   access: 'operator',
-  limit: 'unlisted',
   probe: true,
   answers: { 200: { type: 'string' } },
   contentType: 'text/plain',

@@ -53,7 +53,7 @@ const SERVICE_UNAVAILABLE = 503;
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 const PROBE = { method: 'GET', access: 'public', limit: 'unlimited', probe: true } as const;
-const READ = { method: 'GET', access: 'public', limit: 'unlisted' } as const;
+const READ = { method: 'GET', access: 'public' } as const;
 
 const CHECK_HEALTH = {
   ...PROBE,

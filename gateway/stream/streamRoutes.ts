@@ -30,7 +30,6 @@ const OPEN_STREAM = {
   summary: 'The upgrade to the WebSocket stream, which /asyncapi.json describes.',
   access: 'public',
   strictKey: true,
-  limit: 'unlisted',
   query: TICKET_QUERY,
   answers: { 101: {} },
   errors: ['VALIDATION_ERROR', 'INVALID_TICKET'],
@@ -42,7 +41,6 @@ const ISSUE_TICKET = {
   id: 'issueStreamTicket',
   summary: 'A ticket that opens one socket of this session: the parameter `ticket` of the upgrade.',
   access: 'stream:user',
-  limit: 'unlisted',
   bodyOptional: true,
   answers: { 200: TICKET },
   errors: ['SESSION_REQUIRED'],
@@ -54,7 +52,6 @@ const SHOW_ASYNCAPI = {
   id: 'getAsyncApi',
   summary: 'The AsyncAPI document of the stream.',
   access: 'public',
-  limit: 'unlisted',
   answers: { 200: DOCUMENT },
 } as const satisfies RouteSpec;
 

@@ -12,7 +12,6 @@ type AdminOpenOrderDeps = { readonly accounts: Accounts; readonly openOrderBound
 
 const SHOW_BOUNDS = {
   access: 'viewer',
-  limit: 'unlisted',
   method: 'GET',
   path: '/admin/users/:id/open-order-bounds',
   id: 'adminGetOpenOrderBounds',
@@ -24,7 +23,6 @@ const SHOW_BOUNDS = {
 
 const SET_BOUNDS = {
   access: 'treasury',
-  limit: 'unlisted',
   method: 'PUT',
   path: '/admin/users/:id/open-order-bounds',
   id: 'adminSetOpenOrderBounds',

@@ -16,7 +16,6 @@ const MAX_GROUPS = 64;
 const GROUP_NAME = new RegExp(GROUP_NAME_FORM);
 const WRITE = {
   access: 'trade:orders',
-  limit: 'unlisted',
   params: { name: GROUP_NAME_SCHEMA },
   answers: { 200: ORDER_GROUP },
 } as const;
@@ -27,7 +26,6 @@ const LIST_GROUPS = {
   id: 'listOrderGroups',
   summary: 'The order groups of the account, in the order they were made.',
   access: 'read:account',
-  limit: 'unlisted',
   answers: { 200: ORDER_GROUPS },
 } as const satisfies RouteSpec;
 

@@ -31,8 +31,8 @@ type Body = Readonly<Record<string, unknown>>;
 
 const CREATED = 201;
 
-const READ = { access: 'read:account', limit: 'unlisted', method: 'GET' } as const;
-const WRITE = { access: 'manage:account', limit: 'unlisted', storing: true } as const;
+const READ = { access: 'read:account', method: 'GET' } as const;
+const WRITE = { access: 'manage:account', storing: true } as const;
 
 const SHOW_PREFERENCES = {
   ...READ,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { errorsOf } from '../../../../gateway/http/openApiErrors.ts';
 import { openApiPieces } from '../../../../gateway/http/openapi.ts';
-import type { RouteSpec } from '../../../../gateway/http/spec.ts';
+import type { FullSpec } from '../../../../gateway/http/spec.ts';
 import { exampleOf } from '../../../../shared/api/example.ts';
 import type { JsonSchema } from '../../../../shared/api/schema.ts';
 import { ERRORS, type ErrorKey } from '../../../../shared/base/errors.ts';
@@ -12,7 +12,7 @@ import type { Json } from '../../../support/server.ts';
 const TEXT = { type: 'string', examples: ['x'] } as const;
 const NAMED = { type: 'object', required: ['a'], properties: { a: TEXT, b: { type: 'integer', minimum: 3 } } } as const;
 
-const spec = (method: RouteSpec['method'], path: string, access: RouteSpec['access'], more = {}): RouteSpec => ({
+const spec = (method: FullSpec['method'], path: string, access: FullSpec['access'], more = {}): FullSpec => ({
   method,
   path,
   id: `${method.toLowerCase()}It`,
@@ -40,7 +40,7 @@ const TEXT_ROUTE = spec('GET', '/metrics', 'operator', {
   answers: { 200: { type: 'string' } },
 });
 
-const documentOf = (...routes: RouteSpec[]): Json => {
+const documentOf = (...routes: FullSpec[]): Json => {
   return JSON.parse([...openApiPieces(routes, new Map([[NAMED, 'Named']]))].join(''));
 };
 
@@ -203,7 +203,7 @@ test('an answer that is no JSON has its type; formats of this interface are patt
 });
 
 test('a limit says whom it counts: an address, an account, or keys in the same way (RULES.md 4.6)', () => {
-  const limit = (route: RouteSpec): Json => Object.values<Json>(documentOf(route).paths)[0][route.method.toLowerCase()];
+  const limit = (route: FullSpec): Json => Object.values<Json>(documentOf(route).paths)[0][route.method.toLowerCase()];
   const open = limit(spec('GET', '/v1/a', 'public', { limit: 'market' }));
   assert.equal(open.description, 'Without a key: 200 requests in 60 s.');
   assert.equal(open['x-rate-limit'], 'market');
@@ -228,7 +228,7 @@ test('numbers say their unit, also in a schema with a name', () => {
 });
 
 test('the schemes of an operation are those that open it', () => {
-  const security = (route: RouteSpec): Json => {
+  const security = (route: FullSpec): Json => {
     const [operations] = Object.values(documentOf(route).paths) as Json[];
     return operations[route.method.toLowerCase()].security;
   };
@@ -254,7 +254,7 @@ test('the schemes of an operation are those that open it', () => {
 
 test('the refusals of a route are those of the stages that it passes, and its own', () => {
   const always: ErrorKey[] = ['PAYLOAD_TOO_LARGE', 'MALFORMED_REQUEST', 'INTERNAL_ERROR'];
-  const besides = (route: RouteSpec): string[] => {
+  const besides = (route: FullSpec): string[] => {
     return errorsOf(route).filter((key) => !always.includes(key) && key !== 'TWO_CREDENTIALS');
   };
   assert.ok(errorsOf(PLACE).includes('TWO_CREDENTIALS') && !errorsOf(TEXT_ROUTE).includes('TWO_CREDENTIALS'));
