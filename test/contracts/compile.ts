@@ -148,8 +148,10 @@ export function artifactFile(contract: string): string {
   return join(ARTIFACTS, `${contract}.json`);
 }
 
-export function artifactText(artifact: Artifact): string {
-  return `${JSON.stringify(artifact, null, 1)}\n`;
+/** An element of the ABI is one line: a change of a contract shows which of them it changes. */
+export function artifactText({ abi, ...rest }: Artifact): string {
+  const elements = abi.map((element) => JSON.stringify(element)).join(',\n');
+  return `${JSON.stringify(rest, null, 1).slice(0, -2)},\n "abi": [\n${elements}\n]}\n`;
 }
 
 /** The committed artifact of a contract. */
