@@ -65,7 +65,6 @@ export class AchievementQueries {
   readonly #lastOfPart: Database.Statement<[number], number>;
   readonly #last: Database.Statement<[], number>;
   readonly #nfl: Database.Statement<[number, number, number], Sums>;
-  readonly #readPart: (task: NflTask) => NflPart;
 
   constructor(db: Database.Database) {
     db.function('payout_part', { deterministic: true }, payoutPartMicro);
@@ -86,18 +85,13 @@ export class AchievementQueries {
     this.#nfl = db.prepare(`
       SELECT account, total(${RESULT}) AS micro FROM ${POSITIONS}
       WHERE account > ? AND account <= ? AND ${COUNTS} AND ${CLOSED_MS} >= ? AND ${IS_NFL} GROUP BY account`);
-    this.#readPart = db.transaction((task: NflTask) => this.#part(task));
   }
 
   facts(task: AchievementsTask): AchievementFacts {
     return this.#facts.get(task)!;
   }
 
-  nflPart(task: NflTask): NflPart {
-    return this.#readPart(task);
-  }
-
-  #part({ sinceMs, after }: NflTask): NflPart {
+  nflPart({ sinceMs, after }: NflTask): NflPart {
     const last = Math.min(after + ACCOUNTS_PER_PART, this.#lastOfPart.get(after) ?? Number.POSITIVE_INFINITY);
     const sums = this.#nfl.all(after, last, sinceMs);
     return {

@@ -59,7 +59,6 @@ export class ActivityQueries {
   readonly #walks: ActivityWalks;
   readonly #orders: Database.Statement<(Uint8Array | null)[], OrderRow & EndingRow>;
   readonly #trades: Database.Statement<(Uint8Array | null)[], TradeRow>;
-  readonly #readPage: (account: number, market: MarketFilter, filters: ActivityFilters) => HistoryPage<StoredActivity>;
 
   constructor(db: Database.Database) {
     this.#market = marketFilter(db);
@@ -68,16 +67,12 @@ export class ActivityQueries {
       SELECT ${ORDER_COLUMNS}, ${ENDING.sql} FROM orders CROSS JOIN markets USING (market) WHERE id IN (${IDS})`);
     this.#trades = db.prepare(`
       SELECT ${TRADE.sql}, ${MARKET.sql} FROM trades CROSS JOIN markets USING (market) WHERE id IN (${IDS})`);
-    // One transaction, so that total and rows are of the same moment.
-    this.#readPage = db.transaction((account: number, market: MarketFilter, filters: ActivityFilters) =>
-      this.#page(account, market, filters),
-    );
   }
 
   list(account: number, filters: ActivityFilters): HistoryPage<StoredActivity> {
     const market = this.#market(filters.market);
     if (market === undefined) return { total: 0, isFloor: false, rows: [], next: null };
-    return this.#readPage(account, market, filters);
+    return this.#page(account, market, filters);
   }
 
   #page(account: number, market: MarketFilter, filters: ActivityFilters): HistoryPage<StoredActivity> {

@@ -33,7 +33,8 @@ type MovementRow = SelectedBy<typeof MOVEMENT> & { readonly uuid: Uint8Array | n
 export class FundMovementQueries {
   readonly #list: Database.Statement<[account: number, limit: number, offset: number], MovementRow>;
   readonly #count: Database.Statement<[account: number], number>;
-  readonly #readPage: (account: number, limit: number, offset: number) => Page<StoredMovement>;
+  readonly #settlements: Settlements;
+  readonly #long = new LongLists();
 
   constructor(db: Database.Database, settlements: Settlements = LEDGER_SETTLEMENTS) {
     this.#list = db.prepare(`
@@ -46,21 +47,17 @@ export class FundMovementQueries {
            LIMIT ${MAX_COUNTED + 1})`,
       )
       .pluck();
-    const long = new LongLists();
-    // One transaction, so that total and rows are of the same moment.
-    this.#readPage = db.transaction((account: number, limit: number, offset: number) => {
-      const counted = long.counted(String(account), () => this.#count.get(account)!);
-      const isTooFar = counted > MAX_COUNTED && offset > MAX_OFFSET;
-      const found = isTooFar ? [] : this.#list.all(account, limit, offset);
-      const settled = settlements.ofMovements(account, found.map(movedRecord));
-      const rows = found.map((row, at) => storedMovement(row, settled[at]));
-      return pageOf(rows, counted, offset);
-    });
+    this.#settlements = settlements;
   }
 
   /** Newest first; rows beyond MAX_OFFSET are not listed. */
   list(account: number, limit: number, offset: number): Page<StoredMovement> {
-    return this.#readPage(account, limit, offset);
+    const counted = this.#long.counted(String(account), () => this.#count.get(account)!);
+    const isTooFar = counted > MAX_COUNTED && offset > MAX_OFFSET;
+    const found = isTooFar ? [] : this.#list.all(account, limit, offset);
+    const settled = this.#settlements.ofMovements(account, found.map(movedRecord));
+    const rows = found.map((row, at) => storedMovement(row, settled[at]));
+    return pageOf(rows, counted, offset);
   }
 }
 

@@ -113,7 +113,6 @@ export class NotificationQueries {
   readonly #market: Database.Statement<[{ account: number; id: Uint8Array }], MarketRow>;
   readonly #movement: Database.Statement<[{ account: number; id: Uint8Array }], MovementRow>;
   readonly #heads: Database.Statement<[], SelectedBy<typeof HEAD>>;
-  readonly #readPage: (task: NotificationsTask) => FoundNotifications;
 
   constructor(db: Database.Database) {
     const orders = `SELECT ${ORDER.sql}, ${UNITS.sql} FROM orders CROSS JOIN markets USING (market)`;
@@ -141,12 +140,6 @@ export class NotificationQueries {
       WHERE uuid = @id AND account = @account AND decided_sequence > 0 AND (quantity_atomic <> 0 OR is_paid = 1)`);
     this.#movement = db.prepare(`${movements} AND id = @id`);
     this.#heads = db.prepare(`SELECT ${HEAD.sql} FROM cursors ORDER BY shard`);
-    // One transaction, so that the rows, what is unread and the heads are of the same moment.
-    this.#readPage = db.transaction((task: NotificationsTask) => this.#page(task));
-  }
-
-  page(task: NotificationsTask): FoundNotifications {
-    return this.#readPage(task);
   }
 
   /** Null if the account has no notification with this id; whether another has one stays unknown to it. */
@@ -160,7 +153,7 @@ export class NotificationQueries {
     return movement === undefined ? null : ofMovement(movement);
   }
 
-  #page({ account, after, limit, read, mostUnread }: NotificationsTask): FoundNotifications {
+  page({ account, after, limit, read, mostUnread }: NotificationsTask): FoundNotifications {
     const { createdMs: beforeMs, id: beforeId } = after ?? START;
     const rows = [...this.#walks({ account, beforeMs, beforeId, fromMs: 0, limit })];
     rows.sort(newestFirst);

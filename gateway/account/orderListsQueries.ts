@@ -69,22 +69,9 @@ const BY_CREATION = `SELECT id FROM orders INDEXED BY orders_created WHERE ${OWN
 export class OrderLists {
   readonly #db: Database.Database;
   readonly #long = new LongLists();
-  /** One transaction, so that total and rows are of the same moment. */
-  readonly #readPage: (parameters: ListParameters, sort: Sort) => { rows: OrderRow[]; counted: number };
 
   constructor(db: Database.Database) {
     this.#db = db;
-    this.#readPage = db.transaction((parameters: ListParameters, sort: Sort) => {
-      const walks = walksOf(parameters.statuses, sort);
-      const counted = this.#long.counted(growingList(parameters, sort), () => {
-        const count = this.#prepared<{ counted: number }>(orderCountSql(walks));
-        return count.get({ ...parameters, beforeMs: START.atMs, beforeId: START.id })!.counted;
-      });
-      if (parameters.offset >= counted) return { rows: [], counted };
-      const isMany = sort === 'created_at' && counted > MAX_COUNTED && walks[0] !== BY_CREATION;
-      const walked = isMany ? [`${BY_CREATION} AND (@statuses >> status) & 1`] : walks;
-      return { rows: this.#prepared<OrderRow>(orderPageSql(walked, sort)).all(parameters), counted };
-    });
   }
 
   list(account: number, filters: OrderFilters): HistoryPage<StoredOrder<OrderRecordV2>> {
@@ -108,6 +95,18 @@ export class OrderLists {
     const page = this.#prepared<OrderRow>(orderPageSql([BY_CREATION], 'created_at'));
     const rows = page.all({ account, ...EVERY, ...before, limit, offset: 0 });
     return rows.map((row) => ({ record: orderRecord(orderFacts(row)), group: row.order_group }));
+  }
+
+  #readPage(parameters: ListParameters, sort: Sort): { rows: OrderRow[]; counted: number } {
+    const walks = walksOf(parameters.statuses, sort);
+    const counted = this.#long.counted(growingList(parameters, sort), () => {
+      const count = this.#prepared<{ counted: number }>(orderCountSql(walks));
+      return count.get({ ...parameters, beforeMs: START.atMs, beforeId: START.id })!.counted;
+    });
+    if (parameters.offset >= counted) return { rows: [], counted };
+    const isMany = sort === 'created_at' && counted > MAX_COUNTED && walks[0] !== BY_CREATION;
+    const walked = isMany ? [`${BY_CREATION} AND (@statuses >> status) & 1`] : walks;
+    return { rows: this.#prepared<OrderRow>(orderPageSql(walked, sort)).all(parameters), counted };
   }
 
   /** Statements are kept by their text; there are few texts. */

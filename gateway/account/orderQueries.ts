@@ -46,24 +46,24 @@ export class OrderQueries {
   readonly #byId: Database.Statement<[Uint8Array, number, Uint8Array], OrderRow>;
   readonly #entries: Database.Statement<[Uint8Array, Uint8Array], Uint8Array>;
   readonly #tail: Database.Statement<[], Uint8Array>;
-  readonly #find: (account: number, hash: Uint8Array) => OrderRow | null;
 
   constructor(db: Database.Database) {
     this.#byId = db.prepare(`${SELECT_ORDER} WHERE id = ? AND account = ? AND hash = ?`);
     this.#entries = db.prepare<[Uint8Array, Uint8Array], Uint8Array>(FIND_ENTRIES).pluck();
     this.#tail = db.prepare<[], Uint8Array>('SELECT entries FROM order_hash_tail').pluck();
-    // One transaction, so that an entry that moves from the tail into the index is seen in exactly one of them.
-    this.#find = db.transaction((account: number, hash: Uint8Array) => {
-      const last = new Uint8Array(ENTRY_BYTES).fill(0xff);
-      last.set(hash.subarray(0, PREFIX_BYTES));
-      for (const entries of [this.#entries.all(hash.subarray(0, PREFIX_BYTES), last), this.#tail.all()].flat()) {
-        for (const id of idsIn(entries, hash)) {
-          const row = this.#byId.get(id, account, hash);
-          if (row !== undefined) return row;
-        }
+  }
+
+  /** An entry that moves from the tail into the index is seen in exactly one of them: both reads are of one moment. */
+  #find(account: number, hash: Uint8Array): OrderRow | null {
+    const last = new Uint8Array(ENTRY_BYTES).fill(0xff);
+    last.set(hash.subarray(0, PREFIX_BYTES));
+    for (const entries of [this.#entries.all(hash.subarray(0, PREFIX_BYTES), last), this.#tail.all()].flat()) {
+      for (const id of idsIn(entries, hash)) {
+        const row = this.#byId.get(id, account, hash);
+        if (row !== undefined) return row;
       }
-      return null;
-    });
+    }
+    return null;
   }
 
   /** Null if the account has no such order; the answer does not reveal whether another account has it. */

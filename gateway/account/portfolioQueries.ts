@@ -65,7 +65,6 @@ export class PortfolioQueries {
   readonly #sumsThen: Database.Statement<[number, bigint, number], Pick<SumsRow, 'gained_micro' | 'funded_micro'>>;
   readonly #positions: Database.Statement<[number, number, number], PositionRow>;
   readonly #quantityThen: Database.Statement<[number, bigint, bigint, number], bigint>;
-  readonly #read: (task: PortfolioTask) => PortfolioSlice;
 
   constructor(db: Database.Database) {
     this.#marks = new Marks(db);
@@ -90,14 +89,9 @@ export class PortfolioQueries {
       )
       .pluck()
       .safeIntegers();
-    this.#read = db.transaction((task: PortfolioTask) => this.#slice(task));
   }
 
-  slice(task: PortfolioTask): PortfolioSlice {
-    return this.#read(task);
-  }
-
-  #slice({ account, sinceMs, after }: PortfolioTask): PortfolioSlice {
+  slice({ account, sinceMs, after }: PortfolioTask): PortfolioSlice {
     const rows = this.#positions.all(account, ...(after ?? FIRST_POSITION));
     const hasMore = rows.length === SLICE;
     // Both outcomes of a market are in one slice, because their tokens have a value together.

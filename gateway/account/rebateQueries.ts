@@ -68,7 +68,6 @@ export class RebateQueries {
   readonly #heads: Database.Statement<[], { shard: number; trade_sequence: number }>;
   readonly #places: Database.Statement<[Range], Place>;
   readonly #trade: Database.Statement<[Uint8Array], TradeRow>;
-  readonly #read: (task: RebatesTask) => RebatesSlice;
 
   constructor(db: Database.Database, sliceRows = SLICE_ROWS) {
     this.#sliceRows = sliceRows;
@@ -78,15 +77,10 @@ export class RebateQueries {
       WHERE maker_account = @account AND ${BETWEEN_TWO} AND id > @after AND id < @before
       ORDER BY id DESC LIMIT ${sliceRows}`);
     this.#trade = db.prepare(`SELECT ${TRADE.sql}, ${MARKET.sql} FROM trades JOIN markets USING (market) WHERE id = ?`);
-    this.#read = db.transaction((task: RebatesTask) => this.#slice(task));
   }
 
   /** Newest first. */
-  slice(task: RebatesTask): RebatesSlice {
-    return this.#read(task);
-  }
-
-  #slice({ account, rates, trades: known, before, skip, take }: RebatesTask): RebatesSlice {
+  slice({ account, rates, trades: known, before, skip, take }: RebatesTask): RebatesSlice {
     const trades = known ?? this.#lastTrades();
     const sinceMs = rates.reduce((first, rate) => Math.min(first, rate.sinceMs), Number.POSITIVE_INFINITY);
     const range = { account, after: firstIdAfter(sinceMs - 1), before: before ?? firstIdAfter(2 ** 48 - 2) };

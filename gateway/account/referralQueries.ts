@@ -49,7 +49,6 @@ const CHUNK_ROWS = 128;
 export class ReferralQueries {
   readonly #sums: Database.Statement<[number], SumsRow>;
   readonly #trades: Database.Statement<[{ account: number; after: Uint8Array; before: Uint8Array }], TradeRow>;
-  readonly #read: (task: EarningsTask) => Earnings;
 
   constructor(db: Database.Database) {
     this.#sums = db
@@ -66,16 +65,10 @@ export class ReferralQueries {
         WHERE maker_account = @account AND ${BETWEEN_TWO} AND ${OLDER}
         ORDER BY id DESC LIMIT ${CHUNK_ROWS}) AS party JOIN markets USING (market)
       ORDER BY id DESC`);
-    // One transaction, so that sums and rows are of the same moment.
-    this.#read = db.transaction((task: EarningsTask) => this.#earnings(task));
   }
 
   /** Newest first. */
-  earnings(task: EarningsTask): Earnings {
-    return this.#read(task);
-  }
-
-  #earnings({ accounts, limit, offset }: EarningsTask): Earnings {
+  earnings({ accounts, limit, offset }: EarningsTask): Earnings {
     let total = 0;
     let totalMicro = 0n;
     const active: Referred[] = [];

@@ -119,7 +119,6 @@ const TYPES: Readonly<Record<number, string>> = {
 export class StatementQueries {
   readonly #trades: Database.Statement<[Range], TradeRow>;
   readonly #movements: Database.Statement<[Range], MovementRow>;
-  readonly #readRows: (task: StatementTask) => { trades: TradeRow[]; movements: MovementRow[] };
 
   constructor(db: Database.Database) {
     // Two scans, each along an index, which SQLite would not always choose. A trade with oneself is found by the first.
@@ -135,14 +134,12 @@ export class StatementQueries {
     this.#movements = db.prepare(`
       SELECT ${MOVEMENT.sql}, ${MARKET_ID.sql} FROM fund_movements LEFT JOIN markets USING (market)
       WHERE account = @account AND ${IN_PERIOD} ORDER BY id LIMIT @rows`);
-    this.#readRows = db.transaction(({ account, after, end, rows }: StatementTask) => ({
-      trades: this.#trades.all({ account, after: after.trade, end, rows }),
-      movements: this.#movements.all({ account, after: after.movement, end, rows }),
-    }));
   }
 
   page(task: StatementTask): StatementPage {
-    const { trades, movements } = this.#readRows(task);
+    const { account, after, end, rows } = task;
+    const trades = this.#trades.all({ account, after: after.trade, end, rows });
+    const movements = this.#movements.all({ account, after: after.movement, end, rows });
     const text = new PageText(task.form, task.usdcMicro);
     let trade = 0;
     let movement = 0;

@@ -61,7 +61,6 @@ export class StatementStartQueries {
   readonly #positions: Database.Statement<[account: number], PositionRow>;
   readonly #sumsThen: Database.Statement<[account: number, shard: bigint, from: number], Sums>;
   readonly #quantityThen: Database.Statement<[account: number, market: number, outcome: number, from: number], number>;
-  readonly #read: (account: number, fromMs: number) => StatementStart;
 
   constructor(db: Database.Database) {
     this.#cursors = db.prepare(
@@ -84,16 +83,10 @@ export class StatementStartQueries {
         `SELECT quantity_atomic FROM position_hours WHERE account = ? AND market = ? AND outcome = ? AND ${FROM_HOUR}`,
       )
       .pluck();
-    // One transaction, so that everything is of the same moment.
-    this.#read = db.transaction((account: number, fromMs: number) => this.#start(account, fromMs));
   }
 
   /** @param fromMs the start of the statement; EVER or less for the first entry there is */
   start(account: number, fromMs: number): StatementStart {
-    return this.#read(account, fromMs);
-  }
-
-  #start(account: number, fromMs: number): StatementStart {
     const cut: { records: number[]; trades: number[] } = { records: [], trades: [] };
     // By shard number: a shard of which nothing was followed yet has no cursor.
     for (const { shard, sequence, trade_sequence } of this.#cursors.iterate()) {

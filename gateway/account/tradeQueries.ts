@@ -159,7 +159,6 @@ export class TradeQueries {
   }
 }
 
-/** One transaction, so that total and rows are of the same moment. */
 function reader(db: Database.Database, walks: string): Reader {
   const list = db.prepare<[ListParameters], TradeRow>(`
     SELECT ${TRADE.sql}, ${MARKET.sql}
@@ -170,12 +169,12 @@ function reader(db: Database.Database, walks: string): Reader {
     .prepare<[ListParameters], number>(`SELECT count(*) FROM (${walks} LIMIT ${MAX_COUNTED + 1})`)
     .pluck();
   const long = new LongLists();
-  return db.transaction((parameters: ListParameters) => {
+  return (parameters) => {
     const { account, market, takerSides, firstId, sinceMicros } = parameters;
     const name = [account, market, takerSides, timeOfId(firstId), sinceMicros].join('/');
     const counted = long.counted(name, () => count.get({ ...parameters, beforeId: START.id })!);
     return { rows: parameters.offset < counted ? list.all(parameters) : [], counted };
-  });
+  };
 }
 
 function positionOf({ id }: TradeRow): Position {

@@ -31,32 +31,28 @@ const PAGE = 'LIMIT @limit OFFSET @offset';
 export class BrowseQueries {
   readonly #db: Database.Database;
   readonly #lastTicks: Database.Statement<[number], number>;
-  readonly #read: (filters: BrowseFilters) => Page<number> | null;
+  readonly #budget: SearchBudget;
 
   constructor(db: Database.Database) {
     this.#db = db;
     this.#lastTicks = db.prepare<[number], number>('SELECT last_yes_ticks FROM market_stats WHERE market = ?').pluck();
-    const budget = SearchBudget.of(db);
-    budget.reads(EVENT_NAMES.name);
-    const read = (filters: BrowseFilters): Page<number> => {
-      const search = filters.search === null ? null : budget.query(EVENT_NAMES.name, filters.search);
-      if (search === null && filters.search !== null) return pageOf<number>([], 0, filters.offset);
-      const parameters = { ...filters, search };
-      const found = this.#prepared<Found>(pageSql(filters)).all(parameters);
-      const total = found.at(0)?.total ?? this.#prepared<{ total: number }>(countSql(filters)).get(parameters)!.total;
-      return pageOf(
-        found.map(({ event }) => event),
-        total,
-        filters.offset,
-      );
-    };
-    // One transaction, so that total and events are of the same moment.
-    this.#read = db.transaction((filters: BrowseFilters) => budget.within(() => read(filters)));
+    this.#budget = SearchBudget.of(db);
+    this.#budget.reads(EVENT_NAMES.name);
   }
 
   /** The indexes of the events of a page; null: the search would take too long. */
   page(filters: BrowseFilters): Page<number> | null {
-    return this.#read(filters);
+    return this.#budget.within(() => this.#page(filters));
+  }
+
+  #page(filters: BrowseFilters): Page<number> {
+    const search = filters.search === null ? null : this.#budget.query(EVENT_NAMES.name, filters.search);
+    if (search === null && filters.search !== null) return pageOf<number>([], 0, filters.offset);
+    const parameters = { ...filters, search };
+    const found = this.#prepared<Found>(pageSql(filters)).all(parameters);
+    const total = found.at(0)?.total ?? this.#prepared<{ total: number }>(countSql(filters)).get(parameters)!.total;
+    const events = found.map(({ event }) => event);
+    return pageOf(events, total, filters.offset);
   }
 
   /** The tick of Yes at which each market last traded, 0 where there was no trade. */

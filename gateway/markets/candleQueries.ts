@@ -81,7 +81,6 @@ const NOTHING: CandlePage = { candles: [], nextMs: null };
 export class CandleQueries {
   readonly #facts: Database.Statement<[{ market: number; shard: number }], Facts>;
   readonly #rows: Database.Statement<[number, number, number, number], Row>;
-  readonly #read: (task: CandlesTask, committed: number) => CandlePage;
 
   constructor(db: Database.Database) {
     this.#facts = db.prepare(`
@@ -95,13 +94,6 @@ export class CandleQueries {
          FROM candles WHERE market = ? AND span_ms = ? AND start_ms >= ? AND start_ms <= ? ORDER BY start_ms`,
       )
       .safeIntegers();
-    // One transaction, so that the journal position and the data are of the same moment.
-    this.#read = db.transaction((task: CandlesTask, committed: number) => this.#page(task, committed));
-  }
-
-  /** @param committed the number of records that the shard had committed before */
-  page(task: CandlesTask, committed: number): CandlePage {
-    return this.#read(task, committed);
   }
 
   newest(task: NewestTask, nowMs: number, committed: number): CandleText[] {
@@ -112,7 +104,8 @@ export class CandleQueries {
     });
   }
 
-  #page(task: CandlesTask, committed: number): CandlePage {
+  /** @param committed the number of records that the shard had committed before */
+  page(task: CandlesTask, committed: number): CandlePage {
     const facts = this.#facts.get(task);
     if (facts === undefined) return NOTHING;
     const spanMs = CANDLE_SPANS_MS[task.interval];

@@ -36,13 +36,12 @@ export class CatalogFacts {
       `SELECT ${COUNT.sql} FROM market_counts WHERE category = ?`,
     );
     this.#teams = db.prepare(`SELECT ${TEAM.sql} FROM sport_teams ORDER BY category, league, team`);
-    // One transaction, so that the numbers and the names are of the same moment.
-    this.metadata = db.transaction(() => {
+    this.metadata = () => {
       const facets = counts.all(ALL_CATEGORIES);
       const active = facets.filter(({ facet }) => statusOfFacet(facet) === 'active');
       const sum = (rows: typeof facets): number => rows.reduce((total, { markets }) => total + markets, 0);
       return { categories: categories.all(), total_markets: sum(facets), active_markets: sum(active) };
-    });
+    };
   }
 
   /** The answer has every row of its table. */

@@ -64,9 +64,6 @@ export class CatalogLists {
   readonly #statuses: Database.Statement<[string], { status: string; events: number }>;
   readonly #budget: SearchBudget;
   readonly #statements = new Map<string, Statement>();
-  /** One transaction, so that total and rows are of the same moment. Null: the search would take too long. */
-  readonly markets: (task: MarketListTask) => IndexPage | null;
-  readonly events: (task: EventListTask) => IndexPage | null;
 
   constructor(db: Database.Database) {
     this.#db = db;
@@ -74,8 +71,15 @@ export class CatalogLists {
     this.#statuses = db.prepare('SELECT status, events FROM event_counts WHERE category = ?');
     this.#budget = SearchBudget.of(db);
     for (const { name } of [MARKET_SEARCH, EVENT_SEARCH]) this.#budget.reads(name);
-    this.markets = db.transaction((task: MarketListTask) => this.#budget.within(() => this.#markets(task)));
-    this.events = db.transaction((task: EventListTask) => this.#budget.within(() => this.#events(task)));
+  }
+
+  /** Null: the search would take too long. */
+  markets(task: MarketListTask): IndexPage | null {
+    return this.#budget.within(() => this.#markets(task));
+  }
+
+  events(task: EventListTask): IndexPage | null {
+    return this.#budget.within(() => this.#events(task));
   }
 
   #markets(task: MarketListTask): IndexPage {

@@ -50,9 +50,6 @@ export class DayTradingQueries {
   readonly #lasts: Database.Statement<[], { market: number; last_yes_ticks: number }>;
   /** DAYTRADING-1. */
   #kept: { readonly fromMs: number; readonly closed: ByMarket; readonly lasts: Uint32Array } | null = null;
-  readonly #readAll: (nowMs: number) => MarketDays;
-  readonly #readOne: (task: MarketDayTask) => MarketDay;
-  readonly #readSome: (task: DaysTask) => NamedDay[];
 
   constructor(db: Database.Database) {
     this.#hours = db
@@ -69,31 +66,15 @@ export class DayTradingQueries {
       .safeIntegers();
     this.#last = db.prepare<[number], number>('SELECT last_yes_ticks FROM market_stats WHERE market = ?').pluck();
     this.#lasts = db.prepare('SELECT market, last_yes_ticks FROM market_stats ORDER BY market DESC');
-    // One transaction each: prices and sums are of the same moment.
-    this.#readAll = db.transaction((nowMs: number) => this.#all(nowMs));
-    this.#readOne = db.transaction((task: MarketDayTask) => this.#one(task));
-    this.#readSome = db.transaction((task: DaysTask) => this.#some(task));
   }
 
-  all({ nowMs }: DayTask): MarketDays {
-    return this.#readAll(nowMs);
-  }
-
-  one(task: MarketDayTask): MarketDay {
-    return this.#readOne(task);
-  }
-
-  some(task: DaysTask): NamedDay[] {
-    return this.#readSome(task);
-  }
-
-  #some({ markets, leftSinceMs, nowMs }: DaysTask): NamedDay[] {
+  some({ markets, leftSinceMs, nowMs }: DaysTask): NamedDay[] {
     const asked = new Set(markets);
     if (leftSinceMs !== null) for (const market of this.#left(leftSinceMs, nowMs)) asked.add(market);
     if (asked.size <= MOST_ONE_BY_ONE) {
-      return [...asked].map((market) => ({ market, ...this.#one({ market, nowMs }) }));
+      return [...asked].map((market) => ({ market, ...this.one({ market, nowMs }) }));
     }
-    const { traded, lastYesTicks } = this.#all(nowMs);
+    const { traded, lastYesTicks } = this.all({ nowMs });
     const byMarket = new Map(traded.map((trade) => [trade.market, trade]));
     return [...asked].map((market) => {
       return { market, traded: byMarket.get(market) ?? null, lastYesTicks: lastYesTicks[market] ?? 0 };
@@ -109,7 +90,7 @@ export class DayTradingQueries {
     return [...markets].filter((market) => this.#ofMarket.all(market, MINUTE_MS, fromMs, endMs).length > 0);
   }
 
-  #one({ market, nowMs }: MarketDayTask): MarketDay {
+  one({ market, nowMs }: MarketDayTask): MarketDay {
     const fromMs = startOf(nowMs);
     const found: ByMarket = new Map();
     this.#addMinutes(found, market, fromMs);
@@ -117,7 +98,7 @@ export class DayTradingQueries {
     return { traded: found.get(market) ?? null, lastYesTicks: this.#last.get(market) ?? 0 };
   }
 
-  #all(nowMs: number): MarketDays {
+  all({ nowMs }: DayTask): MarketDays {
     const openMs = bucketOf(nowMs, HOUR_MS) - (OPEN_HOURS - 1) * HOUR_MS;
     const { closed, lasts } = this.#closed(startOf(nowMs), openMs);
     const found: ByMarket = new Map([...closed].map(([market, trade]) => [market, { ...trade }]));

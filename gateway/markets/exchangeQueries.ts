@@ -49,7 +49,6 @@ export class ExchangeQueries {
   readonly #shards: Database.Statement<[number], ShardRow>;
   readonly #categories: Database.Statement<{ from: number; before: number }, CategoryRow>;
   readonly #volumes: Database.Statement<[number, number], MarketRow>;
-  readonly #readPulse: (task: PulseTask) => PulseSums;
 
   constructor(db: Database.Database) {
     this.#hours = db
@@ -85,12 +84,6 @@ export class ExchangeQueries {
          WHERE span_ms = ${HOUR_MS} AND start_ms >= ? AND start_ms < ? GROUP BY market`,
       )
       .safeIntegers();
-    // One transaction: all numbers are of the same moment.
-    this.#readPulse = db.transaction((task: PulseTask) => this.#pulse(task));
-  }
-
-  pulse(task: PulseTask): PulseSums {
-    return this.#readPulse(task);
   }
 
   /** By volume, largest first. */
@@ -113,7 +106,7 @@ export class ExchangeQueries {
     return byMarket;
   }
 
-  #pulse({ nowMs }: PulseTask): PulseSums {
+  pulse({ nowMs }: PulseTask): PulseSums {
     const hour = bucketOf(nowMs, HOUR_MS);
     const from = hour - (HOURS - 1) * HOUR_MS;
     const today = BigInt(bucketOf(nowMs, DAY_MS));

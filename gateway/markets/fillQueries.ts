@@ -34,7 +34,6 @@ const END_OF_TIME = new Uint8Array(UUID_BYTES).fill(0xff);
 export class FillQueries {
   readonly #fills: Database.Statement<[Uint8Array, Uint8Array, Uint8Array, number, number, number], Fill>;
   readonly #spans: Database.Statement<[number, number, number, number], number>;
-  readonly #walk: (task: FillsTask) => Fill[];
 
   constructor(db: Database.Database) {
     this.#fills = db.prepare(`
@@ -48,15 +47,10 @@ export class FillQueries {
          ORDER BY start_ms DESC`,
       )
       .pluck();
-    this.#walk = db.transaction((task: FillsTask) => this.#newest(task));
   }
 
   /** Newest first. */
-  recent(task: FillsTask): Fill[] {
-    return this.#walk(task);
-  }
-
-  #newest({ before, sinceMicros, minMicro, limit }: FillsTask): Fill[] {
+  recent({ before, sinceMicros, minMicro, limit }: FillsTask): Fill[] {
     const { firstId, surelyId } = fillIdsSince(sinceMicros);
     const end = before ?? END_OF_TIME;
     if (minMicro === 0) return this.#fills.all(firstId, end, surelyId, sinceMicros, 0, limit);

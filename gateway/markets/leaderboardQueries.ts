@@ -78,7 +78,6 @@ export class LeaderboardQueries {
   readonly #marks: Marks;
   readonly #sumsThen: Database.Statement<[bigint, bigint, number], Sums>;
   readonly #quantity: Database.Statement<[bigint, bigint, bigint, number], bigint>;
-  readonly #readPart: (task: LeaderboardTask) => LeaderboardPart;
 
   constructor(db: Database.Database) {
     this.#last = db.prepare<[], number>('SELECT account FROM account_stats ORDER BY account DESC LIMIT 1').pluck();
@@ -113,14 +112,9 @@ export class LeaderboardQueries {
       )
       .pluck()
       .safeIntegers();
-    this.#readPart = db.transaction((task: LeaderboardTask) => this.#part(task));
   }
 
   part(task: LeaderboardTask): LeaderboardPart {
-    return this.#readPart(task);
-  }
-
-  #part(task: LeaderboardTask): LeaderboardPart {
     const { after } = task;
     const last = Math.min(after + ACCOUNTS_PER_PART, this.#lastOfPart.get(after) ?? Number.POSITIVE_INFINITY);
     const earned = new Map<bigint, Earned>();

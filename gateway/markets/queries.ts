@@ -43,8 +43,11 @@ export function prepareMarketQueries(
     marketDay: (task) => days.one(task),
     marketDays: (task) => days.all(task),
     marketDaysOf: (task) => days.some(task),
-    newestCandles: ({ tasks, nowMs }) =>
-      tasks.map((task) => candles.newest(task, nowMs, progress.committed(task.shard))),
+    newestCandles: ({ tasks, nowMs }) => {
+      // Before the first of them is read: what a query reads is of one moment.
+      const committed = tasks.map(({ shard }) => progress.committed(shard));
+      return tasks.map((task, index) => candles.newest(task, nowMs, committed[index]));
+    },
     lastTicks: (markets) => browse.lastTicks(markets),
     listMarkets: (task) => lists.markets(task),
     listEvents: (task) => lists.events(task),

@@ -20,7 +20,8 @@ const PAGE_RECORDS = 500;
 const FRAMES = select(PRIVATE_TAIL, 'shard_sequence', 'frames');
 
 export class PrivateTailQueries {
-  readonly #read: (task: PrivateTailTask) => PrivateTailPage | null;
+  /** Null when the projector has not reached the record yet, or read.db is being recreated. */
+  readonly read: (task: PrivateTailTask) => PrivateTailPage | null;
 
   constructor(db: Database.Database) {
     const cursor = db.prepare<[number], number>('SELECT sequence FROM cursors WHERE shard = ?').pluck();
@@ -30,8 +31,7 @@ export class PrivateTailQueries {
     const rows = db.prepare<[number, number, number], SelectedBy<typeof FRAMES>>(`
       SELECT ${FRAMES.sql} FROM private_tail
       WHERE shard = ? AND shard_sequence BETWEEN ? AND ? ORDER BY shard_sequence LIMIT ${PAGE_RECORDS}`);
-    // One transaction: read.db may be recreated between two statements.
-    this.#read = db.transaction(({ shard, from, through }: PrivateTailTask) => {
+    this.read = ({ shard, from, through }) => {
       if ((cursor.get(shard) ?? 0) < through) return null;
       const found = rows.all(shard, from, through);
       return {
@@ -42,11 +42,6 @@ export class PrivateTailQueries {
         })),
         isLast: found.length < PAGE_RECORDS,
       };
-    });
-  }
-
-  /** Null if the projector has not reached the record yet, or read.db is being recreated. */
-  read(task: PrivateTailTask): PrivateTailPage | null {
-    return this.#read(task);
+    };
   }
 }

@@ -1,6 +1,10 @@
 /**
  * A thread of the query pool: one read-only connection to read.db, and on it the queries that each room prepares. The
  * pool asks for a query by its name.
+ *
+ * Invariant:
+ *   QUERYWORKER-1  A query is one transaction, so that all it reads is of one moment: rows and their total, sums and
+ *                  the prices they are valued at, and how far the journals were followed.
  */
 import { workerData } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
@@ -30,7 +34,7 @@ const { readDbPath, settlementDbPath, progress: progressMemory } = workerData as
 const progress = new Progress(progressMemory);
 const settlements = settlementsIn(settlementDbPath);
 let connection: Database.Database | null = null;
-let opened: ReturnType<typeof prepare> | null = null;
+let opened: ((name: string, task: unknown) => unknown) | null = null;
 let openedGeneration = 0;
 
 const WITHOUT_FILE = {
@@ -41,15 +45,18 @@ const WITHOUT_FILE = {
 stepBack(NICE_FOLLOWER);
 
 export function answer(name: string, task: unknown): unknown {
-  const among: object = name in WITHOUT_FILE ? WITHOUT_FILE : queries();
+  return name in WITHOUT_FILE ? run(WITHOUT_FILE, name, task) : reader()(name, task);
+}
+
+function run(among: object, name: string, task: unknown): unknown {
   return (among as Readonly<Record<string, (task: unknown) => unknown>>)[name](task);
 }
 
 /**
  * Opened by the first query, for the pool is made before the projector has made the file, and again when another file
- * may be in its place.
+ * may be in its place. QUERYWORKER-1
  */
-function queries(): ReturnType<typeof prepare> {
+function reader(): (name: string, task: unknown) => unknown {
   const generation = progress.generation();
   if (opened === null || openedGeneration !== generation) {
     opened = null;
@@ -57,7 +64,8 @@ function queries(): ReturnType<typeof prepare> {
     const db = openDatabase(readDbPath, { readonly: true, fileMustExist: true });
     connection = db;
     openedGeneration = generation;
-    opened = prepare(db);
+    const queries = prepare(db);
+    opened = db.transaction((name: string, task: unknown) => run(queries, name, task));
     // Not earlier: some have tables of the connection (markets/searchBudgetQueries.ts).
     db.pragma('query_only = ON');
   }
