@@ -211,7 +211,7 @@ export class OutboxProducer {
     this.#mostPartBytes = this.#ring.capacity / 4 - OUTBOX_PART.BYTES;
   }
 
-  /** True while rows wait for room: `flush` or `waitForRoom` has to be called again. */
+  /** True while rows wait for room: `flush` has to be called again. */
   get isWaiting(): boolean {
     return this.#waiting.length > 0;
   }
@@ -233,12 +233,6 @@ export class OutboxProducer {
     while (this.isWaiting && this.#write(this.#waiting[0])) this.#waiting.shift();
     this.#ring.publish();
     return !this.isWaiting;
-  }
-
-  /** Blocks until the replication thread has made room, at most `timeoutMs`. Worker threads only. */
-  waitForRoom(timeoutMs: number): boolean {
-    if (!this.flush()) this.#ring.waitForRoom(timeoutMs);
-    return this.flush();
   }
 
   /** Writes the row from the current offset on. @returns whether that was all of it. */

@@ -207,10 +207,6 @@ export class RampStore {
     this.#insert('bank', { deal_id: dealId, act, amount_micro, currency, at_ms });
   }
 
-  hasBank(dealId: string, act: BankAct): boolean {
-    return this.#prepared('SELECT 1 FROM bank WHERE deal_id = ? AND act = ?').get(dealId, act) !== undefined;
-  }
-
   bankMicro(act: BankAct): number {
     return this.#prepared('SELECT coalesce(sum(amount_micro), 0) FROM bank WHERE act = ?').pluck().get(act) as number;
   }
