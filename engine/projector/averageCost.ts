@@ -6,23 +6,23 @@
  *
  * Buying pays its fee in tokens, so the same cost is spread over fewer of them; selling receives its USDC less the fee.
  *
- * The average entry price (RULES.md 14.22) is what tokens cost before fees, so it cannot be had from cost and quantity.
- * It is kept as a number of its own, which only opening changes: a price computed from a cost and a number of tokens
- * that were both rounded would move a little with every sale.
+ * The average entry price (RULES.md 14.22) is the tokens' price before fees, so it cannot be computed from cost and
+ * quantity. It is stored separately and changes only when tokens are added: a price computed from a rounded cost and a
+ * rounded quantity would change slightly with every sale.
  */
 import { assert } from '../../shared/base/assert.ts';
 
 const MILLI = 1000n;
 const ATTO = 10n ** 18n;
-/** A row has room for so much: more than all tokens that can exist (RULES.md 3.5). */
+/** The column's maximum: more than all tokens that can exist (RULES.md 3.5). */
 const MOST_GROSS_MILLI = 2n ** 63n - 1n;
 
 export type Holding = {
-  /** Negative where tokens are owed. */
+  /** Negative if tokens are owed. */
   quantityAtomic: bigint;
-  /** The weight of that price: the tokens that are held as they were before fees, in thousandths. Not negative. */
+  /** The weight of the entry price: the held tokens before fees, in thousandths. Not negative. */
   grossMilli: bigint;
-  /** The average entry price, in 10^-18 USDC per token; of the tokens held last where none are. */
+  /** The average entry price in 10^-18 USDC per token; if no tokens are held, that of the last ones held. */
   entryAtto: bigint;
   costMicro: bigint;
   realizedMicro: bigint;
@@ -37,14 +37,14 @@ export function exchange(holding: Holding, netAtomic: bigint, grossAtomic: bigin
   const held = holding.quantityAtomic;
   const isClosing = held !== 0n && held > 0n !== netAtomic > 0n;
   if (netAtomic === 0n) {
-    // Only a fee of everything that is received leaves no tokens.
+    // No tokens remain only if the fee takes everything that was received.
     holding.realizedMicro -= paidMicro;
   } else if (!isClosing) {
     open(holding, netAtomic, grossAtomic, paidMicro);
   } else if (size(netAtomic) <= size(held)) {
     close(holding, netAtomic, paidMicro);
   } else {
-    // The tokens beyond those that were held, or owed, open a position on the other side.
+    // Tokens beyond those that were held or owed open a position on the other side.
     const paidForClosing = (paidMicro * size(held)) / size(netAtomic);
     const grossOfClosing = (grossAtomic * size(held)) / size(netAtomic);
     close(holding, -held, paidForClosing);
@@ -57,9 +57,9 @@ export function exchange(holding: Holding, netAtomic: bigint, grossAtomic: bigin
 }
 
 /**
- * The quantity is another one: tokens have come or gone by other ways than those that are known. They change neither
- * what was realized nor the average entry price, and what comes into an empty position counts as free of cost, so that
- * sums still close.
+ * Sets a quantity that the known events do not explain: tokens have come or gone in an unknown way. This changes
+ * neither the realized gain nor the average entry price, and tokens that come into an empty position count as free of
+ * cost, so that sums still close.
  */
 export function correct(holding: Holding, quantityAtomic: bigint): void {
   const held = holding.quantityAtomic;

@@ -1,5 +1,5 @@
 /**
- * Projection of the candles of markets (shared/tables/candles.ts): each trade adds to one of each span.
+ * Projection of the candles of markets (shared/tables/candles.ts): each trade is added to one candle of each span.
  * Owner: the projector thread.
  *
  * Invariants:
@@ -29,7 +29,7 @@ export type CandleTrade = {
 };
 
 const SPANS_MS = Object.values(CANDLE_SPANS_MS);
-/** Markets in memory beyond which the next flush empties it: their candles are read again. */
+/** The number of markets in memory beyond which the next flush empties the cache: their candles are then read again. */
 const MOST_KEPT = 50_000;
 
 export class CandleProjection {
@@ -49,7 +49,7 @@ export class CandleProjection {
       .safeIntegers();
   }
 
-  /** @param lastTradeMs of the trade before it in the market, 0 if there is none */
+  /** @param lastTradeMs time of the market's previous trade; 0 if there is none */
   traded(market: number, lastTradeMs: number, trade: CandleTrade): void {
     assert(trade.timeMs >= lastTradeMs, 'CANDLES-2: the trades of a market are in order of time');
     let candles = this.#newest.get(market);
@@ -78,7 +78,7 @@ export class CandleProjection {
   }
 
   flush(): void {
-    // In the order of the table, so that neighbours are written into a page one after the other.
+    // In the order of the table, so that neighbours are written into a page together.
     for (const candle of this.#waiting.sort(inTable)) {
       candle.isWaiting = false;
       this.#write.add(candle);
@@ -88,7 +88,7 @@ export class CandleProjection {
     if (this.#newest.size > MOST_KEPT) this.#newest.clear();
   }
 
-  /** That of an interval in which the market may have traded before. */
+  /** The candle of an interval in which the market may have traded before. */
   #candle(market: number, spanMs: number, startMs: number, lastTradeMs: number): Candle {
     const row = lastTradeMs < startMs ? undefined : this.#select.get(market, spanMs, startMs);
     const candle = newCandle(market, spanMs, startMs);

@@ -1,12 +1,11 @@
 /**
  * Projection of the catalogue: applies the gateway's pages of changed markets and events (shared/wire/catalogPage.ts),
- * and joins them with what the journals say of the markets.
- * Owner: the projector thread.
+ * and joins them with the markets' data from the journals. Owner: the projector thread.
  *
  * Invariants:
- *   CATALOGPAGES-1  Rows and the revision after them are one transaction, so whatever ends the thread, the next one
- *                   asks for what follows.
- *   CATALOGPAGES-2  One question is out at a time, and only its answer is applied.
+ *   CATALOGPAGES-1  Rows and the new revision are one transaction, so whatever ends the thread, the next thread
+ *                   continues after them.
+ *   CATALOGPAGES-2  One request is in flight at a time, and only its answer is applied.
  */
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
@@ -36,7 +35,7 @@ export type CatalogSource = {
 /** Tables that only the catalogue fills. */
 const TABLES = [CATALOG_MARKETS, CATEGORY_DAYS, MARKET_COUNTS, CATALOG_EVENTS, EVENT_COUNTS, SPORT_TEAMS];
 const INDEXES = [MARKET_SEARCH, EVENT_SEARCH, EVENT_NAMES];
-/** Those that have nothing before the gateway has sent the catalogue. */
+/** Tables that are empty until the gateway has sent the catalogue. */
 export const CATALOG_TABLES: ReadonlySet<string> = new Set(
   [CATALOG_CURSOR, ...TABLES, ...INDEXES].map(({ name }) => name),
 );
@@ -60,7 +59,7 @@ export class CatalogProjection {
     this.revision = db.prepare<[], number>('SELECT revision FROM catalog_cursor').pluck().get() ?? 0;
   }
 
-  /** Called in a transaction. A page that answers another question is left alone (CATALOGPAGES-2). */
+  /** Called in a transaction. A page that answers another request is ignored (CATALOGPAGES-2). */
   apply(page: CatalogPage): void {
     if (page.startsOver) this.#clear();
     if (page.after !== this.revision) return;
@@ -81,7 +80,7 @@ export class CatalogProjection {
     this.#categoryDays.traded(market, volumeMicro, timeMs);
   }
 
-  /** Called in the transaction of a batch, when `markets` has what the journals say of these markets. */
+  /** Called in the transaction of a batch, once `markets` has these markets' data from the journals. */
   follow(changed: ReadonlySet<number>, traded: Iterable<number>): void {
     for (const market of changed) this.#markets.refresh(market);
     for (const market of traded) this.#volumes.traded(market);
@@ -93,7 +92,7 @@ export class CatalogProjection {
     return this.#volumes.isDue(isIdle);
   }
 
-  /** Called in a transaction. @returns whether there are more. */
+  /** Called in a transaction. @returns true if there are more */
   listVolumes(): boolean {
     return this.#volumes.list();
   }

@@ -1,6 +1,6 @@
 /**
- * A table of exact counts: how many rows there are of each key. A key that no row has any more has no count.
- * Owner: the projector thread.
+ * A table of exact counts: how many rows there are of each key. A key without rows has no count. Owner: the projector
+ * thread.
  */
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';

@@ -58,7 +58,7 @@ export class CatalogEvents {
       FROM catalog_events WHERE event = @event`);
   }
 
-  /** The catalogue describes the event so. */
+  /** Takes the catalogue's description of an event. */
   describe({ description, ...event }: CatalogEvent): void {
     const before = this.#counted.get(event.index);
     this.#write.run({ ...event, teams: JSON.stringify(event.teams) });
@@ -77,7 +77,7 @@ export class CatalogEvents {
     this.#renamed.add(event);
   }
 
-  /** An event whose row has yet to come is brought up to date by its description. */
+  /** An event whose row has not arrived yet is updated by its description. */
   flush(): void {
     for (const event of this.#changed) this.#countMarkets.run({ event });
     for (const event of this.#renamed) this.#indexNames.run({ event });

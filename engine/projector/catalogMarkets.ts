@@ -1,8 +1,7 @@
 /**
- * Projection of the catalogue's markets: a row for each that control.db describes, listed from when the journals say
- * that its shard has opened it (shared/tables/catalogMarkets.ts). The two sources are followed independently, so either
- * may know a market first.
- * Owner: the projector thread.
+ * Projection of the catalogue's markets: a row for each market in control.db; it is listed once the journals show that
+ * its shard has opened it (shared/tables/catalogMarkets.ts). The two sources are followed independently, so either may
+ * know a market first. Owner: the projector thread.
  *
  * Invariants:
  *   CATALOGROWS-1  A row has a facet exactly when `markets` has its index with its UUID. Its status and times are then
@@ -72,7 +71,7 @@ export class CatalogMarkets {
     this.#forget = db.prepare('DELETE FROM market_search WHERE rowid = ?');
   }
 
-  /** The catalogue describes the market so. */
+  /** Takes the catalogue's description of a market. */
   describe({ description, ...market }: CatalogMarket): void {
     const before = this.#counted.get(market.index);
     this.#write.run(market);

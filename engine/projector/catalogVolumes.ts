@@ -1,16 +1,16 @@
 /**
- * The volumes by which the catalogue lists markets. Each is in two indexes in random order, so they do not follow every
- * trade: they are written when nothing else is to do, and otherwise at intervals, a slice of the markets at a time.
- * Owner: the projector thread.
+ * The volumes by which the catalogue lists markets. Each volume is in two indexes in random order, so it is not updated
+ * with every trade: volumes are written when the thread has nothing else to do, and otherwise at intervals, a slice of
+ * the markets at a time. Owner: the projector thread.
  *
  * Invariants:
- *   CATALOGVOLUMES-1  A listed market whose volume is not that in `markets` waits here. What waits is not in the file:
- *                     a start finds it by comparing the two.
+ *   CATALOGVOLUMES-1  A listed market whose volume differs from `markets` waits here. The waiting list is not stored: a
+ *                     start finds it by comparing the two.
  *   CATALOGVOLUMES-2  Nothing waits longer than LONGEST_WAIT_MS and a few steps.
  */
 import type Database from 'better-sqlite3';
 
-/** Lists are kept for a minute. */
+/** Lists are cached for a minute. */
 const LONGEST_WAIT_MS = 30_000;
 /** Markets in one transaction: a few tens of milliseconds. */
 const MARKETS_PER_STEP = 2000;
@@ -41,7 +41,7 @@ export class CatalogVolumes {
     return this.#traded.size > 0 && (isIdle || performance.now() - this.#startedMs >= LONGEST_WAIT_MS);
   }
 
-  /** @returns whether there are more to list. */
+  /** @returns true if there are more to list */
   list(): boolean {
     if (this.#listing.length === 0) {
       // In the order of the table, so that neighbours share its pages.

@@ -1,7 +1,6 @@
 /**
- * Projection of the trading of categories by day (shared/tables/categoryDays.ts). A market counts for the category that
- * the catalogue gives it now: with another one all its days move.
- * Owner: the projector thread.
+ * Projection of the trading of categories by day (shared/tables/categoryDays.ts). A market counts for its present
+ * category in the catalogue: if that changes, all its days move. Owner: the projector thread.
  *
  * Invariants:
  *   CATEGORYDAYS-1  After `flush` the volume of a category on a day is that of the candles of its markets, and its

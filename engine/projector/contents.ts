@@ -13,9 +13,9 @@ import { ENTRY_BYTES, ORDER_HASH_TAIL, ORDER_HASHES } from '../../shared/tables/
 import { PRIVATE_TAIL, PRIVATE_TAIL_STARTS } from '../../shared/tables/privateTail.ts';
 import { READ_DB_TABLES } from '../../shared/tables/readDb.ts';
 
-/** Rows that depend on how far the gateway's own log went, and not on the journals alone. */
+/** Tables whose rows depend on the gateway's own log, and not only on the journals. */
 const OF_THE_GATEWAY: ReadonlySet<string> = new Set([PRIVATE_TAIL.name, PRIVATE_TAIL_STARTS.name]);
-/** Columns that depend on when they were written: the others of their tables, and `markets`, say as much. */
+/** Columns that depend on when they were written; the other columns, and `markets`, carry the same information. */
 const OF_A_MOMENT: ReadonlySet<string> = new Set([
   `${ORDER_HASHES.name}.generation`,
   `${CATALOG_MARKETS.name}.volume_micro`,
@@ -39,7 +39,7 @@ export function contentsOf(db: Database.Database, except: ReadonlySet<string> = 
   return contents;
 }
 
-/** The tables that differ, a line each. */
+/** The tables that differ, one line each. */
 export function differences(expected: Contents, found: Contents): string[] {
   return Object.entries(expected).flatMap(([name, { rows, sum }]) => {
     const other = found[name];

@@ -2,7 +2,7 @@
  * Copies of read.db, which may be the only ones of older history.
  *
  * Invariant:
- *   DBCOPY-1  A copy that has its name is whole and on the disk, whatever ended the process or filled the disk.
+ *   DBCOPY-1  A copy under its final name is whole and on disk, whatever ended the process or filled the disk.
  */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -11,7 +11,7 @@ import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 
 /**
  * Copies a database as it is at one moment, also while another connection writes to it. A file `to` is replaced.
- * @param check called with the name that the copy has first; throws if it shall not be kept.
+ * @param check called with the copy's temporary name; throws if the copy must not be kept
  */
 export function copyDatabase(db: Database.Database, to: string, check?: (part: string) => void): void {
   const part = `${to}.part`;

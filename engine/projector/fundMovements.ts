@@ -3,8 +3,8 @@
  * Owner: the projector thread.
  *
  * Deposits, withdrawals, splits, merges and their fees are FUNDS events, an unwinding is an UNWOUND event. The end of a
- * holding in a decided market is seen by the ACCOUNT event after which its tokens are gone, because losing tokens pay
- * nothing and cause no FUNDS event.
+ * holding in a decided market is recognised by the ACCOUNT event after which its tokens are gone, because losing tokens
+ * pay nothing and cause no FUNDS event.
  *
  * Invariants:
  *   FUNDROWS-1  The rows of an account and its trades add up to what it owns: the USDC, and the tokens of each outcome.
@@ -25,7 +25,7 @@ import { RowInserter } from './rowInserter.ts';
 
 const REFERENCE_BYTES = 32;
 
-/** The tokens of a decided market that an account had, and what they paid. */
+/** The tokens of a decided market that an account had, and their payout. */
 export type Redemption = { readonly yesAtomic: number; readonly noAtomic: number; readonly paidMicro: number };
 
 type Delta = Pick<NewRowOf<typeof FUND_MOVEMENTS>, 'market' | 'usdc_micro' | 'yes_atomic' | 'no_atomic'>;
@@ -64,7 +64,7 @@ export class FundMovementProjection {
     this.#lastTrade[shard] = sequence;
   }
 
-  /** Applies a FUNDS event; one that says what was paid in a decided market adds nothing here. */
+  /** Applies a FUNDS event; the event of a payout in a decided market adds nothing here. */
   moved(words: Uint32Array, word: number, record: RecordContext): void {
     const kind = words[word + EVENT.FUNDS.movement];
     if (kind === MOVEMENT.CLAIM) return;
@@ -110,7 +110,7 @@ export class FundMovementProjection {
     this.#add(account, kind, delta, null, record);
   }
 
-  /** The account has this when history begins: USDC, or tokens of a market. */
+  /** The account's USDC, or its tokens of a market, when history begins. */
   carried(account: number, { market, ...owned }: Delta, { shard, timeMs }: RecordContext): void {
     const { usdc_micro, yes_atomic, no_atomic } = owned;
     if (account === FEE_ACCOUNT || (usdc_micro === 0 && yes_atomic === 0 && no_atomic === 0)) return;

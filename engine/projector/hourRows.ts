@@ -1,7 +1,6 @@
 /**
- * Rows by the hour of what changes, thinned as they grow old (shared/tables/buckets.ts): for windows that are read by
- * the day, the first row of each day is enough.
- * Owner: the projector thread.
+ * Hourly rows of changing values, thinned as they age (shared/tables/buckets.ts): for windows that are read by the day,
+ * the first row of each day is enough. Owner: the projector thread.
  *
  * Invariant:
  *   HOURROWS-1  When a key gets its first row of a span of eight days, it has of each day that is no longer kept by the
@@ -37,7 +36,7 @@ export class HourRows<T extends Table, K extends keyof NewRowOf<T> & string> {
           AND earlier.hour_ms < old.hour_ms AND earlier.hour_ms >= old.hour_ms - old.hour_ms % ${DAY_MS}))`);
   }
 
-  /** @param changedMs of the change before, 0 of the first */
+  /** @param changedMs time of the previous change; 0 for the first */
   add(row: HourRow<T>, changedMs: number): void {
     assert(changedMs < row.hour_ms, 'hour rows: one for each hour');
     this.#waiting.push(row);

@@ -16,23 +16,20 @@ import type { CatalogSource } from './catalog.ts';
 import type { OnDifference } from './positions.ts';
 import { BATCH_RECORDS, Projector } from './projector.ts';
 
-/** Bounds the harm of a wake-up that is lost. */
+/** Bounds the effect of a lost wake-up. */
 const LONGEST_SLEEP_MS = 1000;
 
 /**
  * Time for which records are collected while no query waits for them. They become one transaction, whose pages are
- * written once. By then the gateway has most private frames in its own log (SYNC_EVERY_MS there), so that few go into
- * the private tail.
+ * written once. Meanwhile the gateway writes most private frames to its own log (SYNC_EVERY_MS there), so that few go
+ * into the private tail.
  */
 const LINGER_MS = 400;
-/**
- * Interval at which the number of waiting records is checked meanwhile, so that no query would have to wait long for
- * them.
- */
+/** Interval of checks of the number of waiting records, so that no query has to wait long for them. */
 const LOOK_MS = 50;
 /**
- * The last bytes of a disk are for the journals: with less free, read.db waits. It is not written until its transaction
- * fails, because what such a one has taken of the disk stays taken.
+ * The last bytes of a disk are reserved for the journals: with less free space, read.db waits. It is not written until
+ * its transaction fails, because space taken by a failed transaction stays taken.
  */
 const LAST_BYTES = 4 << 20;
 const ROOM_LOOK_MS = 250;
@@ -58,7 +55,7 @@ try {
 } catch (error) {
   const refused = accessProblem(options.readDbPath, error);
   if (refused !== null) say({ refused });
-  // The next run makes it anew. The queries go on with the damaged file until that run has opened its own.
+  // The next run rebuilds it. The queries keep using the damaged file until that run has opened its own.
   if (isDamaged(error)) setAside(options.readDbPath);
   throw error;
 }
@@ -97,7 +94,7 @@ function isTrimmed(path: string, key: ShardKey): boolean {
     reader = new JournalReader(path, key);
     return reader.facts().firstSequence > 1;
   } catch {
-    // A file that its shard is just making has no tables yet. One that cannot be read stops its shard.
+    // A file that its shard is just creating has no tables yet. An unreadable file stops its shard.
     return false;
   } finally {
     reader?.close();

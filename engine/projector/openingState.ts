@@ -1,8 +1,8 @@
 /**
  * The state with which the history of a shard begins in read.db when its journal does not have the first records any
- * more: that of a snapshot, as the events with which a shard describes itself. Positions, open orders and markets are
- * there from then on; what led to them is not (RULES.md 10.17).
- * Owner: the projector thread. It loads this file, and with it the engine, only if a journal was trimmed.
+ * more: the state of a snapshot, in the form of the events with which a shard describes itself. Positions, open orders
+ * and markets are known from then on, but not their earlier history (RULES.md 10.17). Owner: the projector thread. It
+ * loads this file, and with it the engine, only if a journal was trimmed.
  */
 import { unreachable } from '../../shared/base/assert.ts';
 import { ANY_EVENT, EVENT, typeOf } from '../../shared/wire/events.ts';
@@ -16,7 +16,7 @@ import type { Stats } from './stats.ts';
 type Projections = { readonly markets: MarketProjection; readonly orders: OrderProjection; readonly stats: Stats };
 
 export type OpeningState = {
-  /** The record after which it is the state. */
+  /** The record whose state this is. */
   readonly head: JournalHead;
   readonly timeMs: number;
   /** The number of the shard's last trade. */
@@ -28,7 +28,7 @@ export type OpeningState = {
 export type ReadOpeningState = typeof readOpeningState;
 
 /**
- * The oldest state that the journal continues: with it the most history is there.
+ * The oldest state that the journal continues: it keeps the most history.
  * @param directory of the snapshots.
  * @param first the first record that the journal still has.
  */

@@ -1,13 +1,12 @@
 /**
  * The memory of the orders that the projector knows: the open ones, and those that have closed in the batch at hand.
- * An order that is over is used again for another, so following orders leaves nothing to collect: tens of thousands of
- * new objects in a batch would each be copied twice before they are thrown away. For the same reason the numbers of an
- * order are in memory outside of V8's heap: there, most of them would be objects of their own.
- * Owner: the projector thread.
+ * The objects of finished orders are reused, so that following orders creates no garbage: tens of thousands of new
+ * objects in a batch would each be copied twice before they are collected. For the same reason an order's numbers are
+ * stored outside V8's heap, in which most of them would be separate objects. Owner: the projector thread.
  *
  * Invariant:
- *   ORDERPOOL-1  An order is used again only when the batch in which it was given back is written: until then rows that
- *                wait to be written name its id.
+ *   ORDERPOOL-1  An order object is reused only after the batch in which it was released is written: until then waiting
+ *                rows refer to its id.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { HASH_BYTES, UUID_BYTES } from '../../shared/base/hex.ts';
@@ -66,7 +65,7 @@ export class OpenOrder implements PrivateOrder {
   declare filledNotionalMicro: number;
   declare shardSequence: number;
   declare updatedMs: number;
-  /** True once the order has a row. The values below are those of its new row: they are not kept any longer. */
+  /** True once the order has a row. The values below belong to its new row and are then dropped. */
   isWritten = false;
   declare shard: number;
   declare limitTicks: number;
@@ -108,7 +107,7 @@ export class OrderPool {
   readonly #free: OpenOrder[] = [];
   readonly #givenBack: OpenOrder[] = [];
 
-  /** @returns an order without a client id and without a group; all else in it is left from another. */
+  /** @returns an order without client id and group; its other fields still hold another order's values */
   take(): OpenOrder {
     if (this.#free.length === 0) this.#grow();
     const order = this.#free.pop()!;

@@ -40,7 +40,7 @@ import { RowInserter } from './rowInserter.ts';
 /** The record whose events are being applied. */
 export type RecordContext = { shard: number; shardSequence: number; timeMs: number };
 
-/** The rows of open orders, for a projector that starts. */
+/** The rows of open orders, read when a projector starts. */
 const OPEN_ORDER = select(
   ORDERS,
   'id',
@@ -104,8 +104,8 @@ export class OrderProjection {
   }
 
   /**
-   * Applies an ORDER event: a new open order. An ORDER_STATE event has the same words, and is that of one with which
-   * history begins: when its last fill was is not known, but not after that moment.
+   * Applies an ORDER event: a new open order. An ORDER_STATE event has the same words and describes an order that was
+   * open when history begins: the time of its last fill is unknown, but not later than that.
    */
   place(words: Uint32Array, word: number, ticksPerUnit: number, record: RecordContext): OpenOrder {
     const slot = words[word + ANY_EVENT.slot];
@@ -163,7 +163,7 @@ export class OrderProjection {
     else order.status = ORDER_STATUS.PARTIALLY_FILLED;
   }
 
-  /** Applies a CLOSED event. A row is updated at once, because the slot may be used again in the same batch. */
+  /** Applies a CLOSED event. The row is updated at once, because the slot may be reused in the same batch. */
   close(words: Uint32Array, word: number, record: RecordContext): OpenOrder {
     const slot = words[word + ANY_EVENT.slot];
     const reason = words[word + EVENT.CLOSED.reason] as CloseReason;

@@ -2,14 +2,14 @@
  * Projection of the positions (shared/tables/positions.ts): what each account holds, its cost, and what was realized.
  * Owner: the projector thread.
  *
- * Fills, splits and merges change a position as they say. A payout is seen by the ACCOUNT event that says that the
- * tokens of a decided market are gone: claims and settlements remove losing tokens as well, which pay nothing.
+ * Fills, splits and merges change a position directly. A payout is recognised by the ACCOUNT event after which the
+ * tokens of a decided market are gone: claims and settlements also remove losing tokens, which pay nothing.
  *
  * Invariants:
- *   POSITIONROWS-1  The quantity is what the engine says that the account has, available and reserved. Where the fills
- *                give another one, which only a bug or a lost record can cause, the engine is right: a difference is
- *                reported, and the position goes on with the engine's quantity and an unknown cost (POSITIONROWS-5).
- *   POSITIONROWS-2  What is not held has no cost.
+ *   POSITIONROWS-1  The quantity equals the engine's, available plus reserved. If the fills give a different one, which
+ *                only a bug or a lost record can cause, the engine is right: the difference is reported, and the
+ *                position continues with the engine's quantity and an unknown cost (POSITIONROWS-5).
+ *   POSITIONROWS-2  An empty position has no cost.
  *   POSITIONROWS-3  After `flush` every row agrees with memory, which is a cache of rows: a flush may empty it.
  *   POSITIONROWS-4  A position has a row in position_hours for each hour in which it changed, but for the one in which
  *                it was opened, with the quantity before the first change. Of a day that is no longer kept by the hour
@@ -122,17 +122,14 @@ export class PositionProjection {
     }
   }
 
-  /** One party's part in a fill is taken back: a fill is of one outcome, and so is this. */
+  /** Takes back one party's part in a fill; like the fill, this concerns one outcome. */
   unwind(account: number, market: number, yes: number, no: number, micro: number, record: RecordContext): void {
     assert(yes === 0 || no === 0, 'POSITIONROWS-1: a party of a fill has tokens of one outcome');
     const outcome = no === 0 ? OUTCOME.YES : OUTCOME.NO;
     this.#exchange(account, market, outcome, yes + no, yes + no, 0 - micro, record);
   }
 
-  /**
-   * The engine says what the account has of a market.
-   * @param payoutYesPpm null until the market is decided
-   */
+  /** Takes the engine's quantities of an account in a market. @param payoutYesPpm null until the market is decided */
   holds(
     account: number,
     market: number,
@@ -216,7 +213,9 @@ export class PositionProjection {
     return position;
   }
 
-  /** POSITIONROWS-1, of a position in memory: of one that is not, nothing has happened since it was read or written. */
+  /**
+   * POSITIONROWS-1, for a position in memory; one that is not in memory has not changed since it was read or written.
+   */
   #agree(account: number, market: number, outcome: number, atomic: number, record: RecordContext): void {
     const position = this.#cached.get(keyOf(account, market, outcome));
     if (position === undefined || Number(position.quantityAtomic) === atomic) return;

@@ -8,15 +8,15 @@ import { join } from 'node:path';
 const BACKUP_STATUS_FILE = 'backup.json';
 
 export type BackupStatus = {
-  /** The end of the last backup that was whole; null: there was none. */
+  /** The end of the last complete backup; null if there was none. */
   readonly backedUpMs: number | null;
-  /** Since then one has failed, at this time. */
+  /** The time of a failure since then. */
   readonly failedMs: number | null;
   /** The end of the last drill in which a backup was restored, replayed and audited. */
   readonly restoredMs: number | null;
-  /** Since then one has failed, at this time. */
+  /** The time of a failed drill since then. */
   readonly drillFailedMs: number | null;
-  /** Of the last whole backup: bytes of the directory, those among them that were new, and how long it took. */
+  /** For the last complete backup: bytes of the directory, how many of them were new, and its duration. */
   readonly bytes: number;
   readonly newBytes: number;
   readonly tookMs: number;
@@ -32,7 +32,7 @@ export const NO_BACKUP: BackupStatus = {
   tookMs: 0,
 };
 
-/** A file that is missing or damaged says that there was no backup. */
+/** A missing or damaged file counts as no backup. */
 export function readBackupStatus(directory: string): BackupStatus {
   try {
     return { ...NO_BACKUP, ...JSON.parse(readFileSync(join(directory, BACKUP_STATUS_FILE), 'utf8')) };

@@ -3,18 +3,18 @@ export type Clock = { nowMs(): number };
 
 export const systemClock: Clock = { nowMs: () => Date.now() };
 
-/** Milliseconds that only grow, whatever is set, from a start that all threads of a process share. */
+/** Milliseconds that only grow, even if the clock is set, from a start that all threads of a process share. */
 export function steadyMs(): number {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1000 + nanoseconds / 1e6;
 }
 
-/** More than this between two readings is no time that passed. */
+/** A longer interval between two readings does not count as time that passed. */
 const MOST_BETWEEN_MS = 10_000;
 
 /**
- * Time that only passes, for what is measured in time: a clock that is set does not move it, and neither does the time
- * for which the process or its machine stood still. It has to be read every few seconds.
+ * A clock for durations: setting the system's clock does not change it, and time for which the process or machine stood
+ * still does not count. It must be read every few seconds.
  */
 export class SteadyClock implements Clock {
   readonly #clock: Clock;

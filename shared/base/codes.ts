@@ -86,8 +86,8 @@ export const STAGE_NAMES = ['open', 'post_only', 'cancel_only'] as const;
 export type StageName = (typeof STAGE_NAMES)[number];
 
 /**
- * The stage of a market after a step of many. A step to a stricter stage takes every market that is looser; one to a
- * looser stage takes those that are where it comes from, and leaves the others alone.
+ * The stage of a market after a step of many. A step to a stricter stage affects every market in a looser stage; a step
+ * to a looser stage affects only markets in the stage that it starts from.
  */
 export function stageAfter(stage: number, from: number, to: number): number {
   if (to > from) return Math.max(stage, to);
@@ -108,13 +108,13 @@ export function isDecided(status: number): boolean {
   return status >= MARKET_STATUS.RESOLVED;
 }
 
-/** FEE is what an account pays for a withdrawal, split or merge on a chain. 5 to 8 are FUND_MOVEMENT's own. */
+/** FEE is paid for a withdrawal, split or merge on a chain. 5 to 8 are used only by FUND_MOVEMENT. */
 export const MOVEMENT = { DEPOSIT: 0, WITHDRAWAL: 1, SPLIT: 2, MERGE: 3, CLAIM: 4, FEE: 9 } as const;
-/** Of those that are asked for. */
+/** Movements that are requested. */
 export const MOVEMENT_NAMES = ['deposit', 'withdrawal', 'split', 'merge', 'claim'] as const;
 
 /**
- * Changes of an account's funds that are no trade. Tokens of a decided market are paid by a claim of their holder or by
+ * Changes of an account's funds other than trades. Tokens of a decided market are paid by a claim of their holder or by
  * the settlement; those of a cancelled one are refunded by either. CARRIED is no movement: an account had it when
  * history began (RULES.md 10.17). UNWINDING takes back a fill that the chain refuses.
  */

@@ -1,6 +1,6 @@
 /**
- * A compose file, read for the settings with which it starts the exchange, and for what of them this machine sees: the
- * port that is published, and the file that is mounted into the container.
+ * Reads from a compose file the settings with which it starts the exchange, as this machine sees them: the published
+ * port, and the file that is mounted into the container.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -23,7 +23,7 @@ const EXCHANGE = 'exchange';
 const SECRETS = '/run/secrets';
 const DEFAULT_PORT = '8080';
 const LOOPBACK = '127.0.0.1';
-/** Addresses at which a port is published to everybody, and so on loopback as well. */
+/** Addresses at which a port is published to everyone, and so on loopback as well. */
 const EVERY = ['', '0.0.0.0', '::', '[::]'];
 const VARIABLE = /\$(?:\$|(\w+)|\{(\w+)(?::?[-?]([^}]*))?\})/g;
 
@@ -47,9 +47,9 @@ export function settingsOfCompose(path: string): Settings {
   };
 }
 
-/** With the variables of `.env` beside it, which those of this process outdo. */
+/** Includes the variables of `.env` beside it, which those of this process override. */
 function parsed(path: string): Compose {
-  // It takes a while to load, and most commands read no such file.
+  // The parser is loaded late: it takes a while, and most commands read no such file.
   const { parse } = createRequire(import.meta.url)('yaml') as typeof import('yaml');
   const beside = join(dirname(path), '.env');
   const variables = { ...(existsSync(beside) ? parseEnv(readFileSync(beside, 'utf8')) : {}), ...process.env };

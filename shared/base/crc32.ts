@@ -1,6 +1,6 @@
 /**
- * CRC-32, the one of zip, gzip and Node's zlib, without Node, since the client of the stream also runs in browsers; and
- * the algebra that combines the CRCs of two texts without reading either again.
+ * CRC-32 as in zip, gzip and Node's zlib, without Node, because the stream's client also runs in browsers; and the
+ * algebra that combines the CRCs of two texts without reading either again.
  *
  * A CRC is a polynomial over GF(2), taken modulo P and written with its bits reflected: bit 31 is the term x^0.
  * Appending n bytes to a text multiplies its CRC by x^(8n), which is `shiftOf(n)`. So the CRC of text A followed by

@@ -1,4 +1,4 @@
-/** The errors of SQLite that say that a file is damaged. A copy of one that comes from another thread has no code. */
+/** SQLite errors that show that a file is damaged. An error copied from another thread has no code. */
 const DAMAGED = /^(?:database disk image is malformed|file is not a database|malformed database schema)/;
 
 export function isDamaged(error: unknown): boolean {

@@ -1,14 +1,14 @@
 /**
  * An error of SQLite shows whether a disk has no room or is broken. A full disk (ENOSPC) has a code of its own, but an
- * exceeded quota (EDQUOT) is reported like every failed write. In that case a write beside the file decides: it fails
- * in the same way where there is no room, and mostly succeeds on a broken disk.
+ * exceeded quota (EDQUOT) is reported like every failed write. In that case a test write beside the file decides: it
+ * fails in the same way if there is no room, and usually succeeds on a broken disk.
  */
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 
 /** For pages, and for the index of a write-ahead log. */
 const FULL: ReadonlySet<unknown> = new Set(['SQLITE_FULL', 'SQLITE_IOERR_SHMSIZE']);
 const NO_ROOM: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT']);
-/** More than what the last block of a file may have left. */
+/** Larger than the free space that the last block of a file may have. */
 const PROBE = new Uint8Array(65_536);
 
 /** @param path of the SQLite file. */
@@ -24,7 +24,7 @@ export function isDiskFull(error: unknown, path: string, probe: (path: string) =
   }
 }
 
-/** SQLite says by itself that nothing was written for want of room. */
+/** True if SQLite itself reports that nothing was written for lack of space. */
 export function saysDiskFull(error: unknown): boolean {
   return FULL.has(codeOf(error));
 }

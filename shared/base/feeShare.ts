@@ -1,12 +1,12 @@
 /**
- * Shares of fees that are owed to accounts, in micro-USDC (RULES.md 14.44 and 14.45). A fee in tokens is worth what
- * they cost in the fill that it is a part of. Each share is rounded down once.
+ * Shares of fees that are owed to accounts, in micro-USDC (RULES.md 14.44 and 14.45). A fee in tokens is valued at the
+ * tokens' price in its fill. Each share is rounded down once.
  */
 import { SIDE } from './codes.ts';
 import { MAX_SAFE } from './int.ts';
 
 const BPS = 10_000;
-/** The part of the fees of an account that its referrer earns. */
+/** The share of an account's fees that its referrer earns. */
 export const REFERRAL_BPS = 1000;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * The files of a data directory belong to the user that the exchange runs as. Where the system refuses one, the message
- * says which file it is, whose, and the command that mends it: nothing in it is damaged.
+ * The files of a data directory belong to the user that the exchange runs as. If the system refuses access to one, the
+ * message names the file, its owner, and the command that fixes it: the contents are not damaged.
  */
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -11,7 +11,7 @@ const ABOUT_ACCESS =
 /** Words of such an error where it has no code: it came from another thread. */
 const SAYS_ACCESS = /\b(?:EACCES|EPERM|EROFS)\b|unable to open database file|attempt to write a readonly database/;
 
-/** Why a file cannot be used, in words; null where the error is about something else. */
+/** The reason why a file cannot be used, in words; null if the error is not about access. */
 export function accessProblem(path: string, error: unknown): string | null {
   if (!isAboutAccess(error)) return null;
   const around = [dirname(path), path, `${path}-wal`, `${path}-shm`];
@@ -30,13 +30,13 @@ export function accessProblemIn(directory: string, error: unknown): string | nul
 }
 
 /**
- * Of a data directory: a file that an exchange writes and may not. SQLite opens such a one for reading alone, and the
- * first order would show it. read.db has a thread of its own, without which orders go on.
+ * Files of a data directory that an exchange must be able to write. SQLite opens an unwritable file read-only, and only
+ * the first order would reveal it. read.db is left out: it has its own thread, without which orders continue.
  */
 const WRITTEN =
   /^(?:(?:control|idempotency|settlement|ramp)\.db(?:-wal)?|journal-\d+\.(?:db(?:-wal)?|mark)|audit\.log|held\.mark)$/;
 
-/** Null where every file that an exchange writes may be written. */
+/** Null if every file that an exchange writes is writable. */
 export function refusedFile(directory: string): string | null {
   const whole = refusalOf(directory);
   if (whole !== null) return whole;
@@ -58,7 +58,7 @@ function isAboutAccess(error: unknown): boolean {
   return SAYS_ACCESS.test(error.message) || (error.cause !== undefined && isAboutAccess(error.cause));
 }
 
-/** Null for one that may be read and written. */
+/** Null for a file that may be read and written. */
 function refusalOf(path: string): string | null {
   try {
     accessSync(path, constants.R_OK | constants.W_OK);
@@ -78,8 +78,8 @@ function refusalOf(path: string): string | null {
 }
 
 /**
- * A file that another user makes in a data directory locks the exchange out.
- * @returns the command line before a program that makes it the owner's; null: this process is the owner's
+ * A file that another user creates in a data directory locks the exchange out.
+ * @returns the command line that runs a program as the owner; null if this process is the owner
  */
 export function asOwner(directory: string): string | null {
   const path = [directory, join(directory, 'control.db')].find((each) => existsSync(each) && isOfOther(each));

@@ -1,12 +1,13 @@
 /**
  * Floors of numbers. A directory that was restored to an earlier time lacks numbers that were given out since: those of
- * frames, orders, trades, audit records and more. None may mean something else a second time, so all of them go on
- * above a floor that is made from the time of the restore. control.db has the list of floors (table `platform`).
+ * frames, orders, trades, audit records and more. No number may be given out a second time with another meaning, so all
+ * numbering continues above a floor computed from the time of the restore. control.db has the list of floors (table
+ * `platform`).
  *
  * Invariants:
- *   FLOORS-1  A floor is above every number that can have been given out before: of seconds since 1970, times more than
- *             an exchange gives out in a second. It is a safe integer until the year 2242.
- *   FLOORS-2  Floors of a directory grow, also where the clock of the machine was set back.
+ *   FLOORS-1  A floor is above every number that can have been given out before: seconds since 1970, multiplied by more
+ *             numbers than an exchange gives out in a second. It is a safe integer until the year 2242.
+ *   FLOORS-2  The floors of a directory grow, even if the machine's clock was set back.
  */
 import { assert } from './assert.ts';
 
@@ -15,16 +16,18 @@ export const FLOORS = 'floors';
 
 export type Floor = {
   readonly floor: number;
-  /** By shard: the record that has raised its numbers. */
+  /** By shard: the record that raised its numbers. */
   readonly records: readonly number[];
-  /** The highest index of an account at that time: later accounts may have that of another one. */
+  /** The highest account index at that time: later accounts may reuse an index of a lost one. */
   readonly lastAccount: number;
 };
 
 /** Oldest first. */
 export type Floors = readonly Floor[];
 
-/** More numbers than are given out in a second, and a multiple of every block and interval that is counted by them. */
+/**
+ * More numbers than are given out in a second, and a multiple of every block and interval by which they are counted.
+ */
 const PER_SECOND = 2 ** 20;
 
 /** FLOORS-1, FLOORS-2. @param lastMs the last moment that the directory knows of. */
@@ -43,7 +46,7 @@ export function readFloors(text: string | undefined): Floors {
   return text === undefined ? [] : JSON.parse(text);
 }
 
-/** The newest one; 0 for a directory that was never restored to an earlier time. */
+/** The newest floor; 0 for a directory that was never restored to an earlier time. */
 export function floorOf(floors: Floors): number {
   return floors.at(-1)?.floor ?? 0;
 }

@@ -1,7 +1,7 @@
 /**
- * Letters as people type them who have none of the others on their keyboard: without accents, in lower case, and the
- * letters of the Latin script that Unicode does not take apart as two plain ones at most. Names of paths are folded so,
- * and both sides of a search (RULES.md 9.41, 12.4).
+ * Folds text to the letters that people type on a plain keyboard: without accents, in lower case, with Latin letters
+ * that Unicode does not decompose replaced by one or two plain ones. Path names and both sides of a search are folded
+ * (RULES.md 9.41, 12.4).
  */
 const LETTERS: Readonly<Record<string, string>> = {
   ø: 'o',
@@ -29,7 +29,7 @@ const MARKS = [
   ...['\\u064b-\\u0652', '\\u0670'],
 ];
 const ACCENTS = new RegExp(`[${MARKS.join('')}]+`, 'gu');
-/** Nothing to see: soft hyphens, and what joins or parts letters. */
+/** Invisible characters: soft hyphens, joiners and separators of letters. */
 const UNSEEN = /[\u00ad\u200b-\u200d\u2060\ufeff]/gu;
 /** Between digits they group thousands, and between letters they end no word. */
 const GROUPING = /(?<=\d)[,'\u2019\u00a0\u2009\u202f](?=\d{3}(?!\d))/gu;

@@ -3,16 +3,16 @@
  * different versions meet during an upgrade (data/docs/cluster.md): each says which numbers it knows, and a leader
  * writes what all of them can read (RULES.md 18.15 to 18.17).
  *
- * A change that an older version cannot read raises the number of its layout here. `newest` is what this version reads
- * at most, and writes once the cluster is raised to it; every lower number is read as well. `oldest` is the lowest that
- * it can still write. Where `oldest` is raised too, the first lead of this version shuts older members out, so a change
- * that can be written both ways keeps it for one release.
+ * A change that an older version cannot read raises the number of its layout here. `newest` is the highest number that
+ * this version reads, and writes once the cluster is raised to it; every lower number is read as well. `oldest` is the
+ * lowest number that it can still write. If `oldest` is raised too, the first lead of this version shuts older members
+ * out, so a change that can be written both ways keeps it for one release.
  *
  * Invariants:
  *   FORMATS-1  All rows of one lead have the same numbers. They are fixed in the statement that takes the lease, and
  *              never lower than those of a lead before.
- *   FORMATS-2  A member that does not know a number, or the name of a layout, follows nothing that is written so, and
- *              does not lead.
+ *   FORMATS-2  A member that does not know a number, or the name of a layout, follows no rows written in it, and does
+ *              not lead.
  */
 
 type Span = { readonly newest: number; readonly oldest: number };
@@ -115,7 +115,7 @@ export function raisedFrom(from: Numbers, to: Numbers): readonly string[] {
   });
 }
 
-/** As the database has it: `journal=3 records=1`. */
+/** The form in the database: `journal=3 records=1`. */
 export function numbersText(numbers: Numbers): string {
   return Object.entries(numbers)
     .sort(([a], [b]) => (a < b ? -1 : 1))

@@ -1,4 +1,4 @@
-/** Names that no file has yet, where the time in a name may not be enough: a clock may be set back. */
+/** Finds names that no file has yet. The time in a name may not be enough, because a clock may be set back. */
 import { existsSync, readdirSync } from 'node:fs';
 import { systemClock } from './clock.ts';
 

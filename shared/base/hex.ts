@@ -87,7 +87,7 @@ export function bytesToUuid(bytes: Uint8Array, offset = 0): string {
   return text;
 }
 
-/** True for a text that `tryParseUint256` accepts, without the cost of a conversion if its length decides. */
+/** True if `tryParseUint256` would accept the text, without the cost of a conversion if the length decides. */
 export function isUint256(text: string): boolean {
   return UINT256_FORM.test(text) && (text.length <= SURE_UINT256_DIGITS || BigInt(text) >> 256n === 0n);
 }

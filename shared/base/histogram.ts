@@ -1,6 +1,6 @@
 /**
  * A histogram for hot paths: an observation is a few comparisons and two additions to cells that exist already, which
- * may be shared memory. What is made from the counts is made when they are read.
+ * may be shared memory. Values derived from the counts are computed when they are read.
  *
  * Invariants:
  *   HISTOGRAM-1  One thread writes the cells; any may read them. A cell is 64 bits wide and is written at once on the
