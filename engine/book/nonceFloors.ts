@@ -14,17 +14,19 @@ import type { SnapshotIo } from '../base/snapshotIo.ts';
 
 /** An address of 20 bytes as words. */
 export const ADDRESS_WORDS = 5;
-/** The orders of a wallet without a floor may have any nonce. */
+/** For a wallet without a floor: its orders may have any nonce. */
 export const NO_FLOOR = 0;
 
 export type NonceFloor = { readonly account: number; readonly wallet: Uint32Array; floor: number };
 
 export class NonceFloors {
-  /** By account; shorter than the accounts there are. */
+  /** By account; may be shorter than the number of accounts. */
   #highest = new Float64Array(0);
   readonly #ofAccount = new Map<number, NonceFloor[]>();
 
-  /** True when the nonce may be below a floor of the account. Every order is compared, so this is one comparison. */
+  /**
+   * Returns true if the nonce may be below a floor of the account. Every order is checked, so this is one comparison.
+   */
   mayBeBelow(account: number, nonce: number): boolean {
     return account < this.#highest.length && nonce < this.#highest[account];
   }

@@ -1,7 +1,7 @@
 /**
- * Order groups (RULES.md 7.9): how much of an account's orders may be filled within a rolling window before the others
- * are cancelled. A group lives in every shard and counts what is filled there.
- * Owner: the shard thread. A group is never removed: its index is its account's for ever.
+ * Order groups (RULES.md 7.9): they limit how much of an account's orders may be filled within a rolling window before
+ * the other orders are cancelled. A group exists in every shard and counts the fills there. Owner: the shard thread. A
+ * group is never removed: its index is its account's for ever.
  *
  * Invariants (walked by core/invariants.ts):
  *   GROUPS-1  A tripped group has no open order; a group that has not tripped has less than its maximum in its window.
@@ -14,7 +14,7 @@ import { FillWindow } from './fillWindow.ts';
 export class Group {
   readonly index: number;
   readonly account: number;
-  /** Its position in the order in which groups were made. */
+  /** Its index in the order in which groups were made. */
   readonly row: number;
   windowSec = 0;
   maxAtomic = 0;
@@ -38,7 +38,7 @@ export class Group {
     return this.window.sumAtomic >= this.maxAtomic;
   }
 
-  /** Forgets the fills that have left the window by `nowMs`. */
+  /** Forgets fills that have left the window by `nowMs`. */
   roll(nowMs: number): void {
     this.window.dropUntil(nowMs - this.windowSec * 1000);
   }
@@ -70,7 +70,7 @@ export class Groups {
     return group?.account === account ? group : undefined;
   }
 
-  /** True when the index is another account's. */
+  /** Returns true if the index belongs to another account. */
   isTaken(account: number, index: number): boolean {
     const group = this.#byIndex.get(index);
     return group !== undefined && group.account !== account;
@@ -105,7 +105,7 @@ export class Groups {
     this.dirty.add(group);
   }
 
-  /** Starts a trial: fills at `nowMs` are counted as if they were made, and nothing else changes. */
+  /** Starts a trial: fills at `nowMs` are counted as if they happened, and nothing else changes. */
   startTrial(nowMs: number): void {
     this.#trial++;
     this.#trialMs = nowMs;
@@ -117,7 +117,7 @@ export class Groups {
     group.trialAtomic = this.#triedAtomic(group) + atomic;
   }
 
-  /** True when the fills of the trial so far, and this one, would have tripped the group. */
+  /** Returns true if the trial's fills so far, plus this one, would trip the group. */
   wouldTrip(index: number, atomic = 0): boolean {
     const group = this.get(index);
     return this.#triedAtomic(group) + atomic >= group.maxAtomic;
@@ -149,7 +149,7 @@ export class Groups {
     }
   }
 
-  /** The sum of the group's window with the fills of the trial so far. */
+  /** The sum of the group's window, including the trial's fills so far. */
   #triedAtomic(group: Group): number {
     if (group.trial !== this.#trial) {
       group.trial = this.#trial;

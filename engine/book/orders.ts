@@ -15,7 +15,7 @@
  *        16 quantityLots   18 filledNotionalMicro   20 sequence   22 makerAmount   24 takerAmount   26 expirationSec
  *        28 createdMs   30 hashEntry   31 grant
  *
- * What else is signed, the hash among it, is in lines of its own (signedLines.ts).
+ * The other signed fields, among them the hash, are in separate cache lines (signedLines.ts).
  *
  * Invariants (walked by core/invariants.ts):
  *   ORDERS-1  A row is free, or it is in exactly one of: a level's queue, its market's dormant list. (The incoming
@@ -33,7 +33,7 @@ import { NO_TAG, Tags } from './tags.ts';
 
 export const NONE = -1;
 
-/** States of a slot. Its order is INCOMING only while a command places, moves or closes it. */
+/** States of a slot. An order is INCOMING only while a command places, moves or closes it. */
 export const SLOT_STATE = { FREE: 0, INCOMING: 1, RESTING: 2, DORMANT: 3 } as const;
 
 /** log2 of the length of a row: a row is 32 words, or 16 doubles. */
@@ -143,7 +143,7 @@ export class Orders {
     this.#linkFree(0, initialCapacity);
   }
 
-  /** A free slot, INCOMING and last in its account's list. The caller fills the other fields. */
+  /** Returns a free slot, INCOMING and last in its account's list. The caller fills in the other fields. */
   allocate(account: number): number {
     assert(account > 0, 'ORDERS-2: no order belongs to the fee account');
     if (this.#freeHead === NONE) this.#grow();
@@ -169,7 +169,7 @@ export class Orders {
     return slot;
   }
 
-  /** Gives a slot back; it must be out of its queue and of the expiry heap. */
+  /** Frees a slot, which must be in no queue and not in the expiry heap. */
   free(slot: number): void {
     const row = slot << WORD_SHIFT;
     const { words } = this;
@@ -232,7 +232,7 @@ export class Orders {
     for (const field of [this.sequence, this.createdMs]) f64(field);
     for (const field of [this.next, this.previous, this.accountNext, this.accountPrevious]) i32(field);
     for (const field of [this.heapIndex, this.tag]) i32(field);
-    // Orders in an older file keep UNKNOWN_GRANT, which is zero.
+    // Orders from an older file keep UNKNOWN_GRANT, which is zero.
     if (io.version >= VERSION_WITH_GRANTS) u32(this.grant);
     this.tags.persist(io);
     this.accountHead = io.i32(this.accountHead);
@@ -267,7 +267,7 @@ export class Orders {
   }
 
   #linkFree(from: number, to: number): void {
-    // The lowest slots go first, so a small book stays in few cache lines.
+    // The lowest slots are used first, so a small book stays in few cache lines.
     for (let slot = from; slot < to; slot++) this.next[slot << WORD_SHIFT] = slot + 1 < to ? slot + 1 : this.#freeHead;
     this.#freeHead = from;
   }
@@ -325,7 +325,7 @@ type Field = Uint32Array | Int32Array | Float64Array;
 
 const strideOf = (field: Field): number => (field instanceof Float64Array ? DOUBLE_SHIFT : WORD_SHIFT);
 
-/** One field of all rows, close together as a snapshot keeps it. */
+/** One field of all rows, in contiguous memory, as a snapshot stores it. */
 function gather<T extends Uint8Array | Uint16Array | Field>(field: Field, into: T): T {
   const stride = strideOf(field);
   for (let slot = 0; slot < into.length; slot++) into[slot] = field[slot << stride];

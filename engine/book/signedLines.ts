@@ -33,12 +33,12 @@ export class SignedLines {
     this.words = extend(this.words, new Uint32Array(slots * LINE_WORDS));
   }
 
-  /** Where the hash of an order starts in `words`. */
+  /** The offset in `words` at which an order's hash starts. */
   hashOffset(slot: number): number {
     return slot << LINE_SHIFT;
   }
 
-  /** Where the address of its maker starts in `words`; zero where it is not known. */
+  /** The offset in `words` at which its maker's address starts; the address is zero if unknown. */
   makerOffset(slot: number): number {
     return (slot << LINE_SHIFT) | MAKER_AT;
   }
@@ -61,7 +61,9 @@ export class SignedLines {
     for (let i = 0; i < ADDRESS_WORDS; i++) this.words[at + MAKER_AT + i] = words[maker + i];
   }
 
-  /** The order was placed by a version that did not keep nonces: it counts as signed with 0, by any of the wallets. */
+  /**
+   * The order was placed by a version that stored no nonces: it counts as signed with nonce 0 by any of the wallets.
+   */
   setNoNonce(slot: number): void {
     const at = slot << LINE_SHIFT;
     this.words.fill(0, at | NONCE_AT, at + LINE_WORDS);
@@ -71,7 +73,7 @@ export class SignedLines {
     return readSafe(this.words, (slot << LINE_SHIFT) | NONCE_AT);
   }
 
-  /** True when the wallet at `word` pays for the order, or may: of some orders the maker is not known. */
+  /** Returns true if the wallet at `word` pays for the order, or may pay: the maker of some orders is unknown. */
   isOfMaker(slot: number, words: Uint32Array, word: number): boolean {
     const at = this.makerOffset(slot);
     let isKnown = false;
@@ -83,7 +85,7 @@ export class SignedLines {
     return isSame || !isKnown;
   }
 
-  /** Two columns: those of older versions have the hashes alone. */
+  /** Two columns; files of older versions have only the hashes. */
   persist(io: SnapshotIo): void {
     const hashes = io.u32(this.#half(0));
     const nonces = io.version >= VERSION_WITH_NONCES ? io.u32(this.#half(NONCE_AT)) : new Uint32Array(hashes.length);

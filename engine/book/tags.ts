@@ -12,7 +12,7 @@ import { CLIENT_ID_MAX_BYTES } from '../../shared/wire/commands.ts';
 import { extend } from '../base/columns.ts';
 import type { SnapshotIo } from '../base/snapshotIo.ts';
 
-/** Marks an order without a tag, and the end of the free list. */
+/** Stands for an order without a tag, and for the end of the free list. */
 export const NO_TAG = -1;
 
 export const CLIENT_ID_WORDS = CLIENT_ID_MAX_BYTES / 4;

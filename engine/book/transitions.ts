@@ -13,8 +13,8 @@ import { type Market, NOT_DUE } from './market.ts';
 
 export class Transitions {
   /**
-   * The time at which the first market changes, or Infinity. A field, because every command reads it: a number of this
-   * size that a function returns is a new object wherever V8 does not inline the function.
+   * The time at which the first market changes, or Infinity. It is a field because every command reads it: if V8 does
+   * not inline a function, a returned number of this size is a new object.
    */
   firstMs = Number.POSITIVE_INFINITY;
   readonly #heap: Market[] = [];
@@ -24,7 +24,7 @@ export class Transitions {
     return this.#heap[0];
   }
 
-  /** To be called when a status or a time of the market changed. */
+  /** Call this when a status or a time of the market has changed. */
   plan(market: Market): void {
     const dueMs = market.nextTransitionMs();
     if (market.heapIndex === NOT_DUE) {
@@ -43,7 +43,7 @@ export class Transitions {
     this.#settle(index, market);
   }
 
-  /** Asserts TRANSITIONS-1 to TRANSITIONS-3 of these markets, which are all there are. */
+  /** Asserts TRANSITIONS-1 to TRANSITIONS-3, for all markets of the shard. */
   validate(markets: Iterable<Market>): void {
     let due = 0;
     for (const market of markets) {

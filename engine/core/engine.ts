@@ -110,7 +110,7 @@ export class Engine {
     this.#runOwn(STEP.TYPE, this.#stepCommand.words, this.nowMs);
   }
 
-  /** Numbers go on above a floor, before anything that is due happens (raising.ts). */
+  /** Makes numbers continue above a floor, before anything that is due happens (raising.ts). */
   raise(floor: number): void {
     const command = new RecordBuffer(RAISE.BYTES);
     const word = command.append(RAISE.BYTES, RAISE.TYPE | (COMMAND_VERSION << 16));
@@ -119,12 +119,12 @@ export class Engine {
     this.#runOwn(RAISE.TYPE, command.words, this.nowMs);
   }
 
-  /** True when a command of this time has to wait until `tick` has done what is due by then. */
+  /** True if a command of this time must wait until `tick` has made all changes that are due. */
   isDue(timeMs: number): boolean {
     return timeMs >= this.#apply.nextDueMs();
   }
 
-  /** Does a part of what is due by this time: as much as one record may. */
+  /** Makes some of the changes that are due by this time: as many as one record may. */
   tick(timeMs: number): void {
     this.nowMs = Math.max(this.nowMs, timeMs);
     assert(this.isDue(this.nowMs), 'ENGINE-3: a tick is only due when something happens');
@@ -136,14 +136,14 @@ export class Engine {
     this.#runOwn(TICK.TYPE, this.#tickCommand.words, this.nowMs, true);
   }
 
-  /** The arrival of the commands that follow, by the shard's own clock: deadlines are compared with it. */
+  /** Sets the arrival time of the following commands, by the shard's own clock: deadlines are compared with it. */
   arrivedAt(nowMs: number): void {
     this.#admission.arrivedMs = nowMs;
   }
 
   /**
    * Runs one live command. `words` and `bytes` are two views of the same memory, which must not be shared.
-   * @param isOvertaking for a cancel that runs before others: the orders that are due may be open still.
+   * @param isOvertaking true for a cancel that runs before others: orders that are due to expire may still be open
    */
   submit(words: Uint32Array, bytes: Uint8Array, word: number, isOvertaking = false): void {
     const timeMs = Math.max(this.nowMs, readSafe(words, word + ANY_COMMAND.timeMs));
@@ -172,8 +172,8 @@ export class Engine {
     emit.record(this.sequence + 1, words, word);
     code = this.#apply.run(type, words, word, this.#admitted);
     if (this.out.lengthBytes === start + RECORD_EVENT_BYTES) {
-      // The command changed nothing, or another shard debited the USDC it needs first: there is nothing to journal.
-      // Checking once more finds the details of the refusal.
+      // The command changed nothing, or another shard first debited the USDC it needs: there is nothing to journal.
+      // Checking again finds the details of the refusal.
       this.out.truncate(start);
       if (code !== OK) this.#admission.check(type, words, bytes, word, this.#admitted);
       this.#reply(requestId, code, 0);
@@ -192,14 +192,14 @@ export class Engine {
     this.out.clear();
   }
 
-  /** The same for a record that another member of the cluster has journaled: its events are published here as well. */
+  /** Like `replay`, for a record journaled by another member of the cluster: its events are published here as well. */
   follow(record: JournalRecord): void {
     const start = this.out.lengthBytes;
     this.state.emit.record(record.sequence, record.command.words, record.command.word);
     this.#repeat(record, start + RECORD_EVENT_BYTES);
   }
 
-  /** @param start of the events in `out`, in bytes. */
+  /** @param start offset of the events in `out`, in bytes */
   #repeat({ sequence, timeMs, command, events }: JournalRecord, start: number): void {
     assert(sequence === this.sequence + 1, 'ENGINE-4: records are replayed without a gap');
     assert(timeMs >= this.nowMs, 'ENGINE-2: records are in order of time');
@@ -218,7 +218,7 @@ export class Engine {
     this.nowMs = timeMs;
   }
 
-  /** Continues after the record up to which a snapshot was taken. */
+  /** Continues after the record at which a snapshot was taken. */
   resumeAt(sequence: number, nowMs: number): void {
     assert(this.sequence === 0, 'ENGINE-4: only a new engine takes over a snapshot');
     assert(sequence >= 0 && nowMs >= 0, 'ENGINE-2: a snapshot has a sequence and a time');
@@ -251,7 +251,7 @@ export class Engine {
   /**
    * Emits the whole state, then READY. `flush` is called whenever the output has grown and must empty it.
    * Orders come level by level, best first, in queue order, then the dormant ones by priority.
-   * @param out another output, where what is in that of the engine waits for others.
+   * @param out a separate output, if the engine's own output still holds events for other gateways
    */
   describe(flush: () => void, out = this.out): void {
     const { contracts, groups, markets, ledger, nonceFloors, orders, stages, totals } = this.state;
@@ -296,13 +296,13 @@ export class Engine {
     flush();
   }
 
-  /** `isDue` at the time of the command at hand; a time that is passed on could be a new object. */
+  /** `isDue` for the time of the current command; passing the time as an argument could allocate an object. */
   get #isDueNow(): boolean {
     const { expiry, markets } = this.state;
     return this.nowMs >= markets.transitions.firstMs || this.nowMs >= expiry.firstMs;
   }
 
-  /** Runs a command that the shard writes itself. It has no reply. */
+  /** Runs a command that the shard itself creates. It has no reply. */
   #runOwn(type: number, words: Uint32Array, timeMs: number, mayBeEmpty = false): void {
     const start = this.out.lengthBytes;
     writeSafe(words, ANY_COMMAND.timeMs, timeMs);

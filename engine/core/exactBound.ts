@@ -1,13 +1,13 @@
 /**
- * The bound that keeps every sum exact in a rehearsal without collateral (RULES.md 3.2): all that the shard's accounts
- * have and owe, USDC and tokens, available and reserved, added up without signs. Owner: the shard thread.
+ * The bound that keeps every sum exact in a rehearsal without collateral (RULES.md 3.2): everything that the shard's
+ * accounts have and owe (USDC and tokens, available and reserved), added up without signs. Owner: the shard thread.
  *
- * While orders are covered, money bounds itself. Without that an account may amass what others sell it on credit, so
- * this one total is bounded instead, and with it every sum of its parts: an account's net, a position, the fees, a
- * level (its orders reserve at least a micro a lot), a market's collateral (its Yes tokens), and what is left of the
- * collateral anywhere in a settlement (the worth of the tokens not paid yet).
+ * While orders must be covered, the amount of money bounds every sum. Without cover an account may accumulate tokens
+ * that others sell on credit, so this one total is bounded instead, and with it every sum of its parts: an account's
+ * net, a position, the fees, a level (its orders reserve at least a micro a lot), a market's collateral (its Yes
+ * tokens), and what is left of the collateral anywhere in a settlement (the worth of the tokens not paid yet).
  *
- * How far one command can move the total, all its consequences included:
+ * The most by which one command can change the total, including all its consequences:
  *   order over T tokens   4 T: its reservation leaves one side of its account and enters the other (2 T), its fills
  *                         bring it at most T, and those of its makers at most T again; fees are parts of these
  *   split of A            3 A: A of USDC owed, A tokens of each outcome
@@ -38,7 +38,7 @@ export class ExactBound {
   #accounts = new Float64Array(64);
   #rows = new Float64Array(64);
 
-  /** @param shards how many share the bound. */
+  /** @param shards the number of shards that share the bound */
   constructor(ledger: Ledger, shards: number) {
     this.#ledger = ledger;
     this.#limit = Math.floor(LIMIT / shards);
@@ -50,8 +50,8 @@ export class ExactBound {
   }
 
   /**
-   * Brings the total up to date with the accounts and positions that the current command touched. Positions come first:
-   * a merge or a payout takes their tokens away before it adds their worth, so the total is exact in between as well.
+   * Updates the total for the accounts and positions that the current command touched. Positions come first: a merge or
+   * payout removes their tokens before it adds their value, so the total stays exact in between.
    */
   update(): void {
     const { touchedAccounts, touchedAccountCount, touchedRows, touchedRowCount } = this.#ledger;
@@ -59,7 +59,7 @@ export class ExactBound {
     for (let i = 0; i < touchedAccountCount; i++) this.#account(touchedAccounts[i]);
   }
 
-  /** Computes the total from nothing, after a snapshot was read. */
+  /** Recomputes the total from scratch, after a snapshot was read. */
   rebuild(): void {
     for (let account = 0; account < this.#ledger.accountCapacity; account++) this.#account(account);
     for (let row = 0; row < this.#ledger.positions.count; row++) this.#row(row);

@@ -4,7 +4,7 @@
  * is the last record of a restored journal, or follows those of an earlier restore. Owner: the shard thread.
  *
  * Invariant:
- *   RAISING-1  After it every number that is given out is above the floor: those of markets that are opened later too.
+ *   RAISING-1  After it, every new number is above the floor, also in markets that are opened later.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { isFloor } from '../../shared/base/floors.ts';

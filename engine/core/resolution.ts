@@ -5,8 +5,8 @@
  *   active, locked ──decide──► resolving ──last order closed──► resolved  ──settle, last holder paid──► settled
  *   any before resolved ─────► resolving ──last order closed──► cancelled ──settle, last holder paid──► cancelled
  *
- * A command changes the status and closes orders or pays holders as far as its record may; what is left is done in the
- * records of later steps (steps.ts). A market whose orders fit the first record is never seen resolving.
+ * A command changes the status and closes orders or pays holders up to the limit of its record; records of later steps
+ * do the rest (steps.ts). A market whose orders fit into the first record is never seen as resolving.
  *
  * Each payout is rounded down once. The rounded-off parts stay in the collateral, counted to the millionth of a micro
  * (MARKET-2 in market.ts), until the last holder is paid: then they are whole micros, and the fee account's.
@@ -21,7 +21,7 @@ import { type Market, mayDecide, maySettle, UNDECIDED } from '../book/market.ts'
 import { NONE } from '../book/orders.ts';
 import type { ShardState } from './state.ts';
 
-/** From here on every open order of the market, the dormant ones too, is being closed. */
+/** Starts closing all open orders of the market, including dormant ones. */
 export function startClosing({ markets }: ShardState, market: Market): void {
   assert(market.status !== MARKET_STATUS.ACTIVE, 'MARKET-5: a market that is being closed trades nothing');
   assert(!market.isSettling, 'MARKET-6: a market that is being settled is closed');
@@ -31,7 +31,7 @@ export function startClosing({ markets }: ShardState, market: Market): void {
   markets.endings.add(market);
 }
 
-/** Closes up to `most` orders, and when none is left lets the decision take effect. @returns how many. */
+/** Closes up to `most` orders, and when none is left, puts the decision into effect. @returns the number closed */
 export function closeOrders(state: ShardState, market: Market, most: number, timeMs: number): number {
   const { closing, markets } = state;
   assert(market.isClosing, 'MARKET-5: only a market that is closing loses all its orders');
@@ -56,7 +56,7 @@ function firstToClose({ book: { asks, bids, dormantHead } }: Market): number {
   return dormantHead;
 }
 
-/** @param status RESOLVED or CANCELLED, which the market becomes as soon as its last order is closed. */
+/** @param status RESOLVED or CANCELLED: the market's status once its last order is closed */
 export function decide(state: ShardState, market: Market, status: number, payoutYesPpm: number): void {
   assert(mayDecide(market, status), 'MARKET-2: a market is decided once');
   assert(payoutYesPpm <= PPM, 'MARKET-2: a set pays one USDC');
@@ -103,7 +103,7 @@ export function payClaim(state: ShardState, market: Market, account: number): vo
   emit.funds(account, market.index, MOVEMENT.CLAIM, micro);
 }
 
-/** From here on every holder who does not claim is being paid. */
+/** Starts paying every holder who does not claim. */
 export function startSettling({ ledger, markets }: ShardState, market: Market): void {
   assert(maySettle(market), 'MARKET-3: a decided market is settled once');
   assert(!market.isClosing, 'MARKET-5: a decided market is closed');
@@ -115,7 +115,8 @@ export function startSettling({ ledger, markets }: ShardState, market: Market): 
 
 /**
  * Pays up to `most` holders, in the order in which they first had or sold tokens of the market. After the last one the
- * fee account gets what rounding kept back, and the market is settled. @returns how many; some had claimed before.
+ * fee account receives the rounding remainder, and the market is settled. @returns the number of holders passed; some
+ * had claimed before
  */
 export function payHolders(state: ShardState, market: Market, most: number, timeMs: number): number {
   const { ledger, markets } = state;
@@ -134,7 +135,7 @@ export function payHolders(state: ShardState, market: Market, most: number, time
   return passed;
 }
 
-/** As journals from before the steps have it: every holder in one record, by account number. */
+/** For journals from before the steps: pays every holder in one record, ordered by account number. */
 export function payAllHolders(state: ShardState, market: Market, timeMs: number): void {
   const { positions } = state.ledger;
   const holders: number[] = [];

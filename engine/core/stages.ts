@@ -1,9 +1,9 @@
 /**
- * The stages through which a market opens again after a halt (RULES.md 9.70): the command that steps one market, or
- * all of the shard, and the one kind of order that a market in cancel-only takes. Owner: the shard thread.
+ * The stages through which a market opens again after a halt (RULES.md 9.70): the command that steps one market, or all
+ * of the shard, and the one kind of order that a cancel-only market accepts. Owner: the shard thread.
  *
  * Invariants:
- *   REOPENING-1  A market trades in the stage OPEN only.
+ *   REOPENING-1  A market trades only in the stage OPEN.
  *   REOPENING-2  A market that is opened begins in the stage of the shard, or in a stricter one.
  */
 import * as codes from '../../shared/base/codes.ts';
@@ -19,7 +19,7 @@ const { isDecided, STAGE, stageAfter } = codes;
 const { ANY_COMMAND, ANY_STAGE, COMMAND, NO_MARKET, REPLACE_MODE, kindOutcome, kindSide } = commands;
 const { PLACE, REPLACE } = COMMAND;
 
-/** A step comes from the stage that its operator has seen, so two operators cannot take two steps at once. */
+/** A step names the stage that its operator has seen, so that two operators cannot take two steps at once. */
 export function refuseStage({ markets, stages }: ShardState, words: Uint32Array, word: number): number {
   const to = words[word + COMMAND.STAGE.stage];
   const from = words[word + COMMAND.STAGE.from];
@@ -33,7 +33,7 @@ export function refuseStage({ markets, stages }: ShardState, words: Uint32Array,
   return mayStep ? OK : E.OTHER_STAGE;
 }
 
-/** @returns how many markets are in another stage now. A repeat changes nothing, and has no event. */
+/** @returns the number of markets whose stage has changed. A repeat changes nothing, and causes no event. */
 export function stepStage({ emit, markets, stages }: ShardState, words: Uint32Array, word: number): number {
   const to = words[word + COMMAND.STAGE.stage];
   const given = words[word + COMMAND.STAGE.from];
@@ -54,14 +54,14 @@ export function stepStage({ emit, markets, stages }: ShardState, words: Uint32Ar
   }
   const before = stages.ofShard;
   stages.ofShard = stageAfter(before, from, to);
-  // One event, however many markets there are: its readers move theirs by the same rule.
+  // One event for any number of markets: its readers move theirs by the same rule.
   if (moved > 0 || stages.ofShard !== before) emit.stage(to, from);
   return moved;
 }
 
 /**
- * True for an amend that keeps its place in the queue (RULES.md 7.10): it gives up quantity at most, as a cancel does.
- * Every other check of an order follows.
+ * True for an amend that keeps its queue position (RULES.md 7.10): like a cancel, it only gives up quantity. All other
+ * checks of an order still follow.
  */
 export function onlyShrinks(
   { hashes, orders }: ShardState,

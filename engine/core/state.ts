@@ -26,7 +26,7 @@ import { Tombstones } from './tombstones.ts';
 
 /** The first version of snapshots with a floor. */
 const FLOOR_VERSION = 10;
-/** The first one with the floors of nonces. */
+/** The first version of snapshots with nonce floors. */
 const NONCE_FLOORS_VERSION = 12;
 /** The counters that go into every digest. */
 const COUNTERS = 6;
@@ -41,7 +41,7 @@ export class ShardState {
   readonly groups = new Groups();
   readonly contracts = new Contracts();
   readonly nonceFloors = new NonceFloors();
-  /** The stage in which new markets of the shard begin: that of the last step of all of them. */
+  /** The stage in which new markets of the shard begin: the target of the last step of all markets. */
   readonly stages = { ofShard: STAGE.OPEN as number };
   readonly totals = { depositedMicro: 0, withdrawnMicro: 0 };
   readonly expiry: ExpiryHeap;
@@ -54,7 +54,10 @@ export class ShardState {
   readonly tombstones: Tombstones;
   /** Null while collateral is checked: covered orders bound every sum by themselves. */
   readonly exactBound: ExactBound | null;
-  /** No number of before is above it, and none of after below (core/raising.ts). 0: of a shard that began with it. */
+  /**
+   * All earlier numbers are at most this, and all later ones are above it (core/raising.ts). 0 for a shard that was
+   * never raised.
+   */
   floor = 0;
   /** Sequence of the last accepted order. Later orders have larger ones, which is time priority. */
   orderSequence = 0;
@@ -91,7 +94,7 @@ export class ShardState {
     counters[4] = totals.depositedMicro;
     counters[5] = totals.withdrawnMicro;
     const { endings } = markets;
-    // Of a stage that is open nothing goes in, as in journals older than stages.
+    // For the stage OPEN nothing is added to the digest, as in journals older than stages.
     const stage = stages.ofShard === STAGE.OPEN ? NO_FACTS : [stages.ofShard];
     const floor = this.floor === 0 ? NO_FACTS : [this.floor];
     const isPlain = !contracts.haveChanged && endings.isEmpty && stages.ofShard === STAGE.OPEN && this.floor === 0;
@@ -100,7 +103,7 @@ export class ShardState {
   }
 
   /**
-   * Writes or reads everything that a snapshot keeps (snapshot.ts). After reading, `rebuild` derives the other parts.
+   * Writes or reads everything that a snapshot holds (snapshot.ts). After reading, `rebuild` derives the other parts.
    */
   persist(io: SnapshotIo): void {
     this.orderSequence = io.number(this.orderSequence);

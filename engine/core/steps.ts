@@ -1,13 +1,13 @@
 /**
- * Work that may take more than one record: the end of a market, and what time does by itself (RULES.md 9.18). A record
- * closes orders and pays holders up to a number of rows; the steps that the shard runs between its commands do the
- * remainder. So no record is longer than ROWS_OF_RECORD allows, whatever a market has, and other markets trade on
- * between two of them. A step is a command in the journal like any other, and a replay does the same.
- * A part of apply.ts, bound by the rules stated there. Owner: the shard thread.
+ * Work that may take more than one record: the end of a market, and changes that are due by time (RULES.md 9.18). A
+ * record closes orders and pays holders up to a number of rows; the steps that the shard runs between its commands do
+ * the rest. So no record is longer than ROWS_OF_RECORD allows, however large a market is, and other markets continue
+ * trading between two steps. A step is a command in the journal like any other, and a replay does the same. A part of
+ * apply.ts, bound by the rules stated there. Owner: the shard thread.
  *
  * Invariants:
- *   STEPS-1  A record closes and pays no more rows than its command says. A row is an order that is closed, a holder
- *            that is passed, or a market that moves by time.
+ *   STEPS-1  A record handles no more rows than its command states. A row is an order that is closed, a holder that is
+ *            passed, or a market whose status changes by time.
  *   STEPS-2  While a market is being ended a step changes something, so the steps come to an end.
  */
 import { assert } from '../../shared/base/assert.ts';
@@ -17,7 +17,7 @@ import { WORD_SHIFT } from '../book/orders.ts';
 import { closeOrders, payHolders, startClosing } from './resolution.ts';
 import type { ShardState } from './state.ts';
 
-/** So many rows take the shard a fifth of a millisecond (bench/resolution.bench.ts). */
+/** The shard handles this many rows in a fifth of a millisecond (bench/resolution.bench.ts). */
 export const ROWS_OF_RECORD = 256;
 /** The rows of a command in a journal from before the steps. */
 export const ALL_ROWS = 0;
@@ -27,7 +27,7 @@ export function rowsOf(flags: number): number {
   return flags === ALL_ROWS ? Number.POSITIVE_INFINITY : flags;
 }
 
-/** Goes on with the markets that are being ended, one after the other. */
+/** Continues with the markets that are being ended, one after the other. */
 export function step(state: ShardState, rows: number, timeMs: number): void {
   const { endings } = state.markets;
   let left = rows;
@@ -41,7 +41,7 @@ export function step(state: ShardState, rows: number, timeMs: number): void {
   }
 }
 
-/** @returns how many rows it handled. */
+/** @returns the number of rows handled */
 export function goOn(state: ShardState, market: Market, rows: number, timeMs: number): number {
   return market.isClosing ? closeOrders(state, market, rows, timeMs) : payHolders(state, market, rows, timeMs);
 }
@@ -51,7 +51,10 @@ export function nextDueMs({ expiry, markets }: ShardState): number {
   return Math.min(markets.transitions.firstMs, expiry.firstMs);
 }
 
-/** Does what is due by time alone, in order of time. At one moment markets come first, so a close beats an expiry. */
+/**
+ * Makes the changes that are due by time, in order of time. At the same moment markets come first, so a close precedes
+ * an expiry.
+ */
 export function tick(state: ShardState, rows: number, timeMs: number): void {
   const { closing, expiry, markets, orders } = state;
   let left = rows;
@@ -71,7 +74,7 @@ export function tick(state: ShardState, rows: number, timeMs: number): void {
   }
 }
 
-/** @returns how many orders it closed. */
+/** @returns the number of orders closed */
 function moveMarket(state: ShardState, due: Market, rows: number, dueMs: number, timeMs: number): number {
   const { markets } = state;
   const market = markets.get(due.index);

@@ -1,9 +1,9 @@
 /**
- * The orders that an account may not have any more, because the administrator restricted it or took a grant away
+ * Cancels the orders that an account may no longer have, because the administrator restricted it or removed a grant
  * (RULES.md 9.15, 9.16). A part of apply.ts, bound by the rules stated there. Owner: the shard thread.
  *
- * A sweep runs in its turn behind every order that was sent before it, and the gateway sends none after it that it
- * would concern: so no order that it concerns is open once it has run.
+ * A sweep runs in order, after every order that was sent before it, and the gateway sends no affected order after it.
+ * So no affected order is open once the sweep has run.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { UNKNOWN_GRANT } from '../../shared/base/codes.ts';
@@ -14,7 +14,7 @@ import type { ShardState } from './state.ts';
 const { ANY_COMMAND, ANY_GRANT, BOTH_SIDES, COMMAND, kindSide } = commands;
 const { SWEEP } = COMMAND;
 
-/** Cancels them, oldest first. @returns how many there were. */
+/** Cancels the affected orders, oldest first. @returns the number cancelled */
 export function sweep({ closing, markets, orders }: ShardState, words: Uint32Array, word: number): number {
   const side = words[word + SWEEP.side];
   const grant = words[word + SWEEP.grant];

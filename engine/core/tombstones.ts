@@ -5,17 +5,18 @@
  *
  * Invariants:
  *   TOMBSTONES-1  Entries are in order of time, and change only when one is added: that is journaled, so a replay has
- *                 the same. An entry whose time is over stays until the next one is added, and counts for nothing.
+ *                 the same. An expired entry stays until the next one is added, but has no effect.
  *   TOMBSTONES-2  There are at most MOST_ENTRIES, and MOST_OF_ACCOUNT of one account.
- *   TOMBSTONES-3  `#over` is the number of entries whose time was over at the last look, and `#overOf` that of each
- *                 account; `#next` is the oldest of the others, and `#later` continues after it.
+ *   TOMBSTONES-3  `#over` is the number of entries that were expired at the last check, and `#overOf` that number by
+ *                 account; `#next` is the oldest unexpired entry, and `#later` continues after it.
  *
- * What the others leave decides how many an account may have, by its third power: all of it MOST_OF_ACCOUNT, half of it
- * an eighth of that, and always one. Sixteen accounts that take all they can leave more than half, and it takes six
- * thousand to take everything. No tombstone is evicted, because its answer said until when it holds.
+ * The room that other accounts leave decides how many tombstones an account may have, by its third power: with all of
+ * it free MOST_OF_ACCOUNT, with half of it an eighth of that, and always at least one. Sixteen accounts that take all
+ * they can leave more than half free, and six thousand are needed to take everything. No tombstone is evicted, because
+ * its answer has stated its end.
  *
  * Almost no order meets a tombstone: a keyed hash of its hash is looked up before anything is allocated. A client may
- * choose the hashes of tombstones freely, but not which of them share a place.
+ * choose the hashes of tombstones freely, but not which of them collide.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { KeyedHash } from '../../shared/base/keyedHash.ts';
@@ -35,7 +36,7 @@ type Entry = { readonly account: number; readonly hash: Uint32Array; readonly un
 
 export class Tombstones {
   readonly #entries = new Map<string, Entry>();
-  /** Number of entries by the keyed hash of their hash. */
+  /** Number of entries by the keyed hash of their order hash. */
   readonly #places = new Map<number, number>();
   readonly #keyed = new KeyedHash();
   readonly #perAccount = new Map<number, number>();
@@ -54,7 +55,7 @@ export class Tombstones {
     return this.#entries.size;
   }
 
-  /** True when the order of this PLACE or REPLACE is refused at its time. */
+  /** Returns true if the order of this PLACE or REPLACE is refused at its time. */
   has(words: Uint32Array, word: number): boolean {
     if (this.#entries.size === 0 || !this.#places.has(this.#keyed.of(words, word + COMMAND.PLACE.hash))) return false;
     const account = words[word + ANY_COMMAND.account];
@@ -63,7 +64,7 @@ export class Tombstones {
     return entry !== undefined && entry.untilMs > nowMs;
   }
 
-  /** True when one more may be added at this time (TOMBSTONES-2). An entry is looked at once. */
+  /** Returns true if there is room for one more at this time (TOMBSTONES-2). Checks each entry once. */
   hasRoom(account: number, nowMs: number): boolean {
     for (; this.#next !== undefined && this.#next.untilMs <= nowMs; this.#next = this.#later.next().value) {
       this.#over++;
@@ -76,7 +77,7 @@ export class Tombstones {
     return alive < MOST_ENTRIES && ofAccount < most;
   }
 
-  /** Adds one, or starts its time anew. @returns the end of its time. */
+  /** Adds an entry, or extends an existing one. @returns the end of its time */
   add(account: number, words: Uint32Array, word: number, nowMs: number): number {
     for (const [key, entry] of this.#entries) {
       if (entry.untilMs > nowMs) break;
@@ -91,7 +92,7 @@ export class Tombstones {
     return untilMs;
   }
 
-  /** Every entry, oldest first, also those whose time is over. */
+  /** Visits every entry, oldest first, including expired ones. */
   visit(visitor: (account: number, hash: Uint32Array, untilMs: number) => void): void {
     for (const { account, hash, untilMs } of this.#entries.values()) visitor(account, hash, untilMs);
   }

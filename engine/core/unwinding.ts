@@ -1,13 +1,13 @@
 /**
- * The end of a fill that the chain refuses for good (RULES.md 17.40): each party gives back what it received, and gets
- * back what it gave; so does the fee account. Who gets and gives what is in the command; here it has to add up. In the
- * same way the ledger takes over what only the chain has, after a restore to an earlier time (17.44).
- * Owner: the shard thread.
+ * The end of a fill that the chain refuses for good (RULES.md 17.40): each party, and the fee account, returns what it
+ * received and gets back what it gave. The command states each party's changes; here they must add up. In the same way
+ * the ledger takes over movements that only the chain has, after a restore to an earlier time (17.44). Owner: the shard
+ * thread.
  *
  * Invariants:
  *   UNWIND-1  Over all parties the Yes and the No tokens change by the same number of sets, which is the change of the
  *             collateral, and the USDC by as much the other way: nothing is made and nothing is lost.
- *   UNWIND-2  A fill is unwound once: its reference is kept like that of a deposit.
+ *   UNWIND-2  A fill is unwound once: its reference is remembered like a deposit's.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { FEE_ACCOUNT, MAX_ORDER_AMOUNT, OUTCOME } from '../../shared/base/codes.ts';
@@ -23,7 +23,7 @@ import type { ShardState } from './state.ts';
 const { UNWIND } = COMMAND;
 const PARTIES = [0, 1, 2] as const;
 type Party = (typeof PARTIES)[number];
-/** Words from the first change of a party to that of its USDC, its Yes tokens, and its No tokens. */
+/** Offsets from a party's first change: to its USDC, its Yes tokens and its No tokens. */
 const [MICRO, YES, NO] = [0, 2, 4] as const;
 type Asset = typeof MICRO | typeof YES | typeof NO;
 
@@ -32,7 +32,7 @@ export function refuseUnwinding(state: ShardState, words: Uint32Array, word: num
   if (state.references.has(words, word + UNWIND.reference)) return OK; // a repeat: answered again, done once
   const market = state.markets.get(words[word + ANY_COMMAND.market]);
   if (market === undefined) return E.MARKET_NOT_FOUND;
-  // Its holders are being paid, or have been: the tokens of the fill are gone.
+  // The market's holders are being or have been paid: the tokens of the fill are gone.
   if (market.isSettling || market.settledMs !== 0) return E.MARKET_NOT_ACTIVE;
   if (!addsUp(words, word)) return E.VALIDATION_ERROR;
   for (const party of PARTIES) {
@@ -86,14 +86,14 @@ export function unwind(state: ShardState, market: Market, words: Uint32Array, wo
   const trade = readSafe(words, word + UNWIND.tradeSequence);
   for (const party of [0, 1] as const) {
     const [micro, yes, no] = [MICRO, YES, NO].map((asset) => changeOf(words, word, party, asset as Asset));
-    // Of a split or merge that was taken over from the chain there is one.
+    // A split or merge that was taken over from the chain has only one party.
     if (micro === 0 && yes === 0 && no === 0) continue;
     emit.unwound(accountOf(words, word, party), market.index, trade, micro, yes, no);
   }
   return OK;
 }
 
-/** Another shard may have been faster: what was debited here before goes back. */
+/** Another shard may have been faster: then the debits made here are returned. */
 function tryDebitAll({ ledger }: ShardState, words: Uint32Array, word: number): boolean {
   for (const party of PARTIES) {
     if (ledger.tryDebit(accountOf(words, word, party), debitOf(words, word, party))) continue;
@@ -105,7 +105,7 @@ function tryDebitAll({ ledger }: ShardState, words: Uint32Array, word: number): 
   return true;
 }
 
-/** An account that is two of the parties is debited as the first of them. */
+/** An account that is two of the parties is debited once, for the first of them. */
 function debitOf(words: Uint32Array, word: number, party: Party): number {
   return isFirstOf(words, word, party) ? Math.max(0, 0 - changeOfAccount(words, word, party, MICRO)) : 0;
 }
@@ -130,7 +130,7 @@ function sumOf(words: Uint32Array, word: number, asset: Asset): number {
   return PARTIES.reduce<number>((sum, party) => sum + changeOf(words, word, party, asset), 0);
 }
 
-/** Of all parties that are the account of this one. */
+/** The sum over all parties that are this party's account. */
 function changeOfAccount(words: Uint32Array, word: number, party: Party, asset: Asset): number {
   const account = accountOf(words, word, party);
   const own = PARTIES.filter((other) => accountOf(words, word, other) === account);

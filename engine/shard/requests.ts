@@ -27,7 +27,7 @@ export class Requests {
     return ++this.#batches >= BATCHES_PER_LOOK && this.read(loop);
   }
 
-  /** @returns whether fronts have come or gone. */
+  /** @returns true if fronts have come or gone */
   read(loop: ShardLoop): boolean {
     this.#batches = 0;
     let hasServed = false;
@@ -40,7 +40,7 @@ export class Requests {
         else loop.detach(message.detach);
         hasServed = true;
       } else if (message === 'stop' || this.#isRehearsal) {
-        // The rehearsal may have failed before it got its message, which then says nothing to the shard.
+        // The rehearsal may have failed before it received its message, which then does not concern the shard.
         this.end = message;
       }
     }

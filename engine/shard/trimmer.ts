@@ -1,4 +1,4 @@
-/** Deletes the rows of a shard's journal that are not needed any more, a few at a time. Owner: the shard's thread. */
+/** Deletes rows of a shard's journal that are no longer needed, a few at a time. Owner: the shard's thread. */
 import type { Progress } from '../../shared/wire/progress.ts';
 import type { JournalStore } from '../journal/journalStore.ts';
 
@@ -14,7 +14,7 @@ export class Trimmer {
     this.#shard = shard;
   }
 
-  /** @returns whether there may be more of them. */
+  /** @returns true if there may be more */
   trim(): boolean {
     const trimmable = this.#progress.trimmable(this.#shard);
     if (trimmable <= this.#trimmedSequence) return false;

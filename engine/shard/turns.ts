@@ -1,11 +1,10 @@
 /**
- * The turns of a shard's thread that leads: batch after batch, with housekeeping when it is quiet, until a message ends
- * them. In a cluster it sleeps for commands and for the log at the same time.
- * Owner: the shard's thread (main.ts).
+ * The turns of a leading shard's thread: batch after batch, with housekeeping when it is idle, until a message ends
+ * them. In a cluster it sleeps for commands and for the log at the same time. Owner: the shard's thread (main.ts).
  *
  * Invariant:
- *   TURNS-1  Its event loop takes a turn at every housekeeping. There alone are run the finalizers of native objects
- *            and the tasks that V8 leaves to the thread; without them their memory is never freed.
+ *   TURNS-1  The event loop takes a turn at every housekeeping. Only there do finalizers of native objects and V8's
+ *            deferred tasks run; without them memory is never freed.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { assert } from '../../shared/base/assert.ts';
@@ -17,22 +16,27 @@ import type { ShardLoop } from './loop.ts';
 import type { Outlet } from './outlet.ts';
 import { type End, Requests } from './requests.ts';
 
-/** Time for which an idle shard sleeps before it looks for a message from the gateway. */
+/** An idle shard sleeps this long before it checks for a message from the gateway. */
 const STOP_POLL_MS = 250;
 const ROOM_WAIT_MS = 100;
-/** Time for which an idle shard sleeps while a front has no room for its events; housekeeping is due after so many. */
+/**
+ * An idle shard sleeps this long while a front has no room for its events; housekeeping is due after this many sleeps.
+ */
 const BEHIND_MS = 2;
 const WAITS_BEHIND_PER_HOUSEKEEPING = 100;
 /** Idle time before housekeeping: under load the ring is empty only for a moment after each batch. */
 const QUIET_MS = 20;
 /** Batches after which housekeeping is due even under load. */
 const BATCHES_PER_HOUSEKEEPING = 64;
-/** A longer commit counts as this long where the loop waits half a commit after a large batch. */
+/** A longer commit counts as this long when the loop waits half a commit after a large batch. */
 const LONG_COMMIT_MS = 1;
-/** The pause before a step of a shard that has nothing else to do: so many commits long, and at most this long. */
+/** The pause before a step of a shard with nothing else to do: this many commits long, and at most this long. */
 const PAUSE_COMMITS = 3;
 const STEP_PAUSE_MS = 10;
-/** A stop waits as long for the log to hold what has run. What it does not hold by then was never acknowledged. */
+/**
+ * A stop waits this long for the log to hold everything that has run. Records that it does not hold by then were never
+ * acknowledged.
+ */
 const STOP_HELD_MS = 3000;
 assert(QUIET_MS < STOP_POLL_MS, 'shard: housekeeping starts within a wait for commands');
 
@@ -101,7 +105,7 @@ export async function runTurns(turns: Turns): Promise<End> {
       continue;
     }
     if (!hasRun && !hasPaused) {
-      // Between two steps alone the disk is mostly idle: a command that comes then has a commit of its own.
+      // Between two steps the disk is mostly idle: a command that arrives then has its own commit.
       hasPaused = true;
       if (gateways.waitSync(Math.min(PAUSE_COMMITS * commitMs, STEP_PAUSE_MS))) continue;
     }
@@ -119,13 +123,13 @@ export async function runTurns(turns: Turns): Promise<End> {
   }
 }
 
-/** The log holds more: its credits and its events go out. */
+/** The log holds more: publishes the resulting credits and events. */
 function release(loop: ShardLoop, events: RingProducer): void {
   loop.credit();
   publish(loop, events);
 }
 
-/** LOOP-10. Commands wait as well. @returns whether the log holds more. */
+/** LOOP-10. Commands wait as well. @returns true if the log holds more */
 function waitForLog(loop: ShardLoop, memory: Replication | null, timeoutMs: number): boolean {
   assert(memory !== null, 'LOOP-10: only the log of a cluster stops a shard');
   const seenBell = memory.bell();
@@ -133,7 +137,7 @@ function waitForLog(loop: ShardLoop, memory: Replication | null, timeoutMs: numb
   return loop.isHeldDue;
 }
 
-/** Before a stop: what has run is answered, unless the log does not take it. */
+/** Before a stop: everything that has run is answered, unless the log does not accept it. */
 function awaitHeld(loop: ShardLoop, events: RingProducer, memory: Replication): void {
   const deadlineMs = performance.now() + STOP_HELD_MS;
   for (;;) {
@@ -145,7 +149,7 @@ function awaitHeld(loop: ShardLoop, events: RingProducer, memory: Replication): 
   }
 }
 
-/** @param moments when the batch began to run, to be committed and to be published */
+/** @param moments the times at which the batch began to run, to be committed and to be published */
 function measure({ histograms }: ShardMeters, commands: number, moments: readonly [number, number, number]): void {
   const [startMs, commitStartMs, committedMs] = moments;
   histograms.batchCommands.observe(commands);
@@ -163,7 +167,7 @@ function runBatch(loop: ShardLoop, commitMs: number): void {
   while (loop.readAhead() && !(loop.isWorthEnding && performance.now() - startMs >= commitMs)) loop.run();
 }
 
-/** Main always drains its ring, so a full one is a short wait and never a loss. Fronts are not waited for. */
+/** Main always drains its ring, so a full ring means a short wait and never a loss. Fronts are not waited for. */
 export function publish(outlet: Pick<Outlet, 'publish'>, events: RingProducer): void {
   while (!outlet.publish()) events.waitForRoom(ROOM_WAIT_MS);
 }

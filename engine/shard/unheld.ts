@@ -1,12 +1,12 @@
 /**
- * The batches of a shard that are committed on this machine and not held by the replicated log yet, in order. The shard
- * goes on with the next batches meanwhile; of these nothing leaves the thread.
- * Owner: the loop of a shard that leads in a cluster.
+ * The batches of a shard that are committed on this machine and not held by the replicated log yet, in order. Meanwhile
+ * the shard continues with the next batches, but no output of the waiting ones leaves the thread. Owner: the loop of a
+ * shard that leads in a cluster.
  *
  * Invariants:
  *   UNHELD-1  Batches are released in their order, each when the log holds its last record and all before it.
- *   UNHELD-2  A batch that changed nothing and only has replies waits for the batches before it: its refusals were
- *             decided by what those did.
+ *   UNHELD-2  A batch that changed nothing and only has replies waits for the batches before it: its refusals depend on
+ *             their effects.
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { JournalHead } from '../journal/row.ts';
@@ -15,18 +15,18 @@ import type { JournalHead } from '../journal/row.ts';
 type Batch = { readonly head: JournalHead; readonly credits: number; end: number };
 
 /**
- * Batches that wait at most: their commands have an unknown outcome when the log breaks off. Several times as many as a
- * distant log needs to be kept busy.
+ * The most batches that wait: their commands have an unknown outcome if the log breaks off. Several times as many as
+ * keep a distant log busy.
  */
 const MOST_BATCHES = 64;
 
 export class Unheld {
-  /** The last batch that was released; its output ends at `heldEnd`. */
+  /** The end of the last released batch; its output ends at `heldEnd`. */
   heldHead: JournalHead;
   heldEnd: number;
   readonly #batches: Batch[] = [];
 
-  /** @param head of the journal, and `end` of the output, where the shard starts to lead. */
+  /** @param head the end of the journal @param end the end of the output, when the shard begins to lead */
   constructor(head: JournalHead, end: number) {
     this.heldHead = head;
     this.heldEnd = end;
