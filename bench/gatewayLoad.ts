@@ -30,7 +30,7 @@ export type LoadOptions = LoadTarget & {
   readonly connections: number;
   readonly tasks: readonly LoadTask[];
   /** The process whose processor time is measured. */
-  readonly serverPid?: number;
+  readonly serverPid?: number | undefined;
   /** Peers of the tasks that need them. */
   readonly bareServer?: Peer;
   readonly barePath?: Peer;

@@ -31,7 +31,8 @@ export type LoadTarget = LoadSigner & {
 };
 
 /** A server that gets requests, and the process whose processor time is measured. */
-export type Peer = { readonly baseUrl: string; readonly pid?: number };
+export type Peer = { readonly baseUrl: string; readonly pid?: number | undefined };
+export type PeerProcess = Peer & { readonly pid: number };
 
 /** The most orders that a batch may have. */
 export const BATCH_ORDERS = 15;

@@ -12,7 +12,7 @@
 import { assert } from '../shared/base/assert.ts';
 import { type Scope, startServer } from '../test/support/server.ts';
 import { compareKernel } from './kernelRounds.ts';
-import type { Peer } from './loadClient.ts';
+import type { Peer, PeerProcess } from './loadClient.ts';
 import { MEASURED_SERVER, makeTarget, runClient, startBarePath, startBareServer } from './loadTarget.ts';
 import type { Noise } from './noise.ts';
 import { atLeast, atMost, type Goal, ofQuietest, type Report, type Row, STOLEN } from './report.ts';
@@ -72,7 +72,7 @@ async function runRound(): Promise<SpeedRound> {
   }
 }
 
-function withPid({ baseUrl, pid }: Peer): Required<Peer> {
+function withPid({ baseUrl, pid }: Peer): PeerProcess {
   assert(pid !== undefined, 'speed: a peer is a process');
   return { baseUrl, pid };
 }

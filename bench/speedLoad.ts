@@ -8,7 +8,7 @@ import { RecordSocket } from '../gateway/wiring/rehearsal/recordSocket.ts';
 import { hasherFor } from '../shared/crypto/eip712.ts';
 import { createKeccak } from '../shared/crypto/fastKeccak.ts';
 import { closedLoop, type Fired, withConnections } from './closedLoop.ts';
-import { BATCH_ORDERS, hasFailedRows, OrderFactory, type Peer, toGet } from './loadClient.ts';
+import { BATCH_ORDERS, hasFailedRows, OrderFactory, type PeerProcess, toGet } from './loadClient.ts';
 import { bytesOf, CANCEL, mixedFlow, PLACE } from './mixedFlow.ts';
 import { recoveryUs } from './nativeRecovery.ts';
 import { NoiseMeter } from './noise.ts';
@@ -171,14 +171,14 @@ class Round {
     };
   }
 
-  async #load(name: LoadName, peer: Required<Peer>, requests: readonly Buffer[], how: LoadOptions = {}): Promise<void> {
+  async #load(name: LoadName, peer: PeerProcess, requests: readonly Buffer[], how: LoadOptions = {}): Promise<void> {
     const { ordersEach = 1, isRefused } = how;
     await withConnections(peer.baseUrl, CONNECTIONS, (open) =>
       this.#measure(name, peer, ordersEach, () => closedLoop(open, requests, { isRefused })),
     );
   }
 
-  async #measure(name: LoadName, peer: Required<Peer>, ordersEach: number, fire: () => Promise<Fired>): Promise<void> {
+  async #measure(name: LoadName, peer: PeerProcess, ordersEach: number, fire: () => Promise<Fired>): Promise<void> {
     const recoveryBeforeUs = this.#recover();
     const meter = this.#noiseMeter();
     const before = threadSeconds(peer.pid);

@@ -1,5 +1,5 @@
 /** The messages between the speed bench and its client (speedLoad.ts), and the sizes of a round. */
-import type { LoadTarget, Peer } from './loadClient.ts';
+import type { LoadTarget, PeerProcess } from './loadClient.ts';
 import type { Noise } from './noise.ts';
 
 /** The orders of a fresh server that are timed before the others warm it up. */
@@ -11,9 +11,9 @@ export const PACED_SHARE = 0.3;
 export const BOOK_LEVELS = 20;
 
 export type SpeedOptions = LoadTarget & {
-  readonly server: Required<Peer>;
-  readonly barePath: Required<Peer>;
-  readonly bareServer: Required<Peer>;
+  readonly server: PeerProcess;
+  readonly barePath: PeerProcess;
+  readonly bareServer: PeerProcess;
   /** The processes of the bench, without this one. */
   readonly pids: readonly number[];
 };

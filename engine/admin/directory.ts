@@ -32,7 +32,7 @@ export type ShardFile = {
   readonly journalPath: string;
   readonly key: ShardKey;
   /** The newest row that control.db knows of; without it only the mark says how far the journal goes. */
-  readonly known?: KnownHead;
+  readonly known?: KnownHead | undefined;
 };
 
 /**

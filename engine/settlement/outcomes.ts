@@ -42,7 +42,7 @@ type OutcomesOptions = {
   readonly onMovedLate: (work: Work) => void;
   /** The contract that makes payments; null if the operator makes each payment in its own transaction. */
   readonly payments: Hex | null;
-  readonly floors?: Floors;
+  readonly floors?: Floors | undefined;
 };
 
 export class Outcomes {

@@ -56,7 +56,7 @@ type SettlementOptions = {
   /** Null if the operator pays, one payment per transaction. */
   readonly payer?: Payer | null;
   /** Hourly bounds; absent if there are none. */
-  readonly payBounds?: PayBounds;
+  readonly payBounds?: PayBounds | undefined;
   readonly chainId: number;
   readonly contracts: Contracts & { readonly usdc: Hex; readonly resolutions: Hex };
   readonly mostFeeWei: bigint;

@@ -4,8 +4,8 @@ import type { Refusal } from '../base/refusal.ts';
 
 type Refused = {
   readonly code: number;
-  readonly message?: string;
-  readonly details?: Readonly<Record<string, unknown>>;
+  readonly message?: string | undefined;
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
 };
 
 /** The shard's numbers include the fee, so the answer names it. */

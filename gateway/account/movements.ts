@@ -41,7 +41,7 @@ export type FundMovement = {
 
 /** `market` is set for a deposit of full sets. */
 export type NewMovement = Pick<FundMovement, 'account' | 'kind' | 'amountMicro' | 'reference' | 'market'> & {
-  readonly feeMicro?: number;
+  readonly feeMicro?: number | undefined;
 };
 
 /** Key in the table `platform`: settlement.db must be at least as recent as this mark. */

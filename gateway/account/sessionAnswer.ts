@@ -20,15 +20,15 @@ export const COOKIE_PATH = '/v1/auth';
 type Opened = OpenedSession & {
   readonly isNew: boolean;
   readonly delivery: TokenDelivery;
-  readonly redirectPath?: string;
+  readonly redirectPath?: string | undefined;
 };
 
 /** The options of a sign-in besides the proof. */
 type Wishes = {
-  readonly referral_code?: string;
-  readonly token_delivery?: TokenDelivery;
+  readonly referral_code?: string | undefined;
+  readonly token_delivery?: TokenDelivery | undefined;
   /** The path at which the page continues. */
-  readonly redirect_path?: string;
+  readonly redirect_path?: string | undefined;
 };
 
 /**

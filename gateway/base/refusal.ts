@@ -4,8 +4,8 @@ import type { ErrorRow } from '../../shared/base/errors.ts';
 export type Refusal = {
   readonly row: ErrorRow;
   /** Replaces the message of the row; it must not contain information that the code does not imply. */
-  readonly message?: string;
-  readonly details?: Readonly<Record<string, unknown>>;
+  readonly message?: string | undefined;
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
   /** The shard has refused it: kept with an idempotency key it is repeated as it is, however long it is. */
   readonly isOfShard?: boolean;
   readonly retryAfterSec?: number;

@@ -40,7 +40,7 @@ export type AnswerOptions = Pick<Refusal, 'retryAfterSec' | 'allow'> & {
   /** The address to which a browser is redirected. */
   readonly location?: string;
   /** Default: JSON. */
-  readonly contentType?: string;
+  readonly contentType?: string | undefined;
   /** The value of Content-Type and the lines after it, instead of the common ones. */
   readonly headerLines?: string;
   /** The stored answer of an earlier request with the same key. */

@@ -18,7 +18,7 @@ export class ProviderDown extends Error {
 }
 
 /** The parts of a request that libraries choose. */
-type Sent = Pick<RequestInit, 'method' | 'headers' | 'redirect' | 'signal'> & { readonly body?: unknown };
+type Sent = Pick<RequestInit, 'method' | 'headers' | 'body' | 'redirect' | 'signal'>;
 
 type ProviderCallsOptions = { readonly timeoutMs?: number; readonly maxCalls?: number };
 
@@ -33,14 +33,13 @@ export class ProviderCalls {
   }
 
   /** In place of `fetch`; throws only ProviderDown. */
-  readonly send = async (url: string | URL, { method, headers, body, signal: given }: Sent): Promise<Response> => {
+  readonly send = async (url: string | URL, { signal: given, ...rest }: Sent): Promise<Response> => {
     if (this.#underway >= this.#maxCalls) throw new ProviderDown('too many requests are under way');
     this.#underway++;
     try {
       const timeout = AbortSignal.timeout(this.#timeoutMs);
       const signal = given ? AbortSignal.any([given, timeout]) : timeout;
-      const sent = { method, headers, body: body as RequestInit['body'], redirect: 'manual' as const, signal };
-      return await whole(await fetch(url, sent));
+      return await whole(await fetch(url, { ...rest, redirect: 'manual', signal }));
     } catch (error) {
       if (error instanceof ProviderDown) throw error;
       throw new ProviderDown(reasonOf(error));

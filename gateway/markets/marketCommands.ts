@@ -8,6 +8,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import type { Optional } from '../../shared/api/schema.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { isDecided, MARKET_STATUS, type MarketStatus, type Stage } from '../../shared/base/codes.ts';
 import { E, ERRORS, errorRow, OK } from '../../shared/base/errors.ts';
@@ -47,15 +48,15 @@ export type MarketStates = {
 };
 
 type MarketTerms = {
-  readonly status?: MarketStatus;
-  readonly feeBps?: number;
+  readonly status?: MarketStatus | undefined;
+  readonly feeBps?: number | undefined;
   readonly startMs: number;
   readonly endMs: number;
 };
 
 /** Absent fields stay as they are; a detail that is present and undefined is removed. */
-export type MarketChange = Partial<MarketTerms> & {
-  readonly eventId?: string | null;
+export type MarketChange = Optional<MarketTerms> & {
+  readonly eventId?: string | null | undefined;
   readonly details: Partial<MarketDetails>;
 };
 
@@ -336,5 +337,8 @@ export class MarketCommands {
 function changedDetails(before: MarketDetails, change: Partial<MarketDetails>): MarketDetails {
   const after = { ...before, ...change };
   const isNewEstimate = change.outcome_probabilities !== undefined && !('previous_outcome_probabilities' in change);
-  return isNewEstimate ? { ...after, previous_outcome_probabilities: before.outcome_probabilities } : after;
+  if (!isNewEstimate) return after;
+  const { previous_outcome_probabilities: _, ...others } = after;
+  const previous = before.outcome_probabilities;
+  return previous === undefined ? others : { ...others, previous_outcome_probabilities: previous };
 }

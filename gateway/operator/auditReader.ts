@@ -12,8 +12,8 @@ type AuditFilter = {
   readonly event?: string;
   /** The start of the path of the request. */
   readonly path?: string;
-  readonly sinceMs?: number;
-  readonly untilMs?: number;
+  readonly sinceMs?: number | undefined;
+  readonly untilMs?: number | undefined;
 };
 
 /** `next` is the cursor of the following page, null at the start of the log. */

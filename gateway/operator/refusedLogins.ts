@@ -10,7 +10,12 @@ import type { AuditLog } from './auditLog.ts';
 /** `missing`: without a token. `role`: with a valid one that does not have the role of the route. */
 type LoginFault = 'missing' | 'invalid' | 'role';
 
-type Attempts = { readonly address: string; readonly fault: LoginFault; readonly operator?: string; count: number };
+type Attempts = {
+  readonly address: string;
+  readonly fault: LoginFault;
+  readonly operator?: string | undefined;
+  count: number;
+};
 
 export const WINDOW_MS = 300_000;
 /** Addresses of a record. Attempts of others are counted together: an attacker may have any number of addresses. */

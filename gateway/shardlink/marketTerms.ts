@@ -11,8 +11,8 @@ export type MarketTerms = {
 };
 
 export type MarketPatch = {
-  readonly status?: MarketStatus;
-  readonly feeBps?: number;
+  readonly status?: MarketStatus | undefined;
+  readonly feeBps?: number | undefined;
   readonly startMs: number;
   readonly endMs: number;
 };

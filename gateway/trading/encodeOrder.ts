@@ -41,9 +41,9 @@ export type PlacementExtras = {
   /** True if another open or pending order of the account has the body's client order id. */
   readonly isClientIdTaken?: boolean;
   /** For a replacement: the required remainder of the old order (RULES.md 7.15). */
-  readonly expectedRemaining?: number;
+  readonly expectedRemaining?: number | undefined;
   /** The idempotency key with its fingerprint, and the route (EXT_ROUTE) and row of a batch on which it was used. */
-  readonly key?: CommandKey & { readonly route: number; readonly row: number };
+  readonly key?: (CommandKey & { readonly route: number; readonly row: number }) | undefined;
 };
 
 /** The account that places, and its default self-trade prevention, which an order may override. */

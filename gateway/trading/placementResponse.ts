@@ -98,12 +98,11 @@ function remainderOf({ facts }: Placed): Pick<PlacementResponse, 'remaining' | '
 }
 
 function nameOf({ facts, status }: Placed, { clientId, groupName }: Tags) {
-  // Undefined members are left out of the JSON.
   return {
     order_id: facts.id,
     order_hash: toHex(facts.hash),
-    client_order_id: clientId,
-    order_group: groupName,
+    ...(clientId === undefined ? {} : { client_order_id: clientId }),
+    ...(groupName === undefined ? {} : { order_group: groupName }),
     status: ORDER_STATUS_NAMES[status],
   };
 }

@@ -121,7 +121,7 @@ function linesOfQuestions(questions: Questions, timeIn: TimeIn): CatalogueLine[]
 
 /** One market, or one for each line or party. */
 function marketsOf(
-  { key, lines, parties, ...fields }: Question,
+  { key, lines, parties, subcategories, ...fields }: Question,
   { category, settlement_sources, series }: Questions,
   slug: string,
   words: Readonly<Record<string, string>>,
@@ -138,13 +138,17 @@ function marketsOf(
       category,
       title: filled(fields.title!, all),
       description: filled(fields.description!, all),
-      subcategories: fields.subcategories?.map((tag) => filled(tag, all)),
-      line: each.line,
-      series_ticker: series === undefined ? undefined : `${series}-${words['slug']}`.toUpperCase().replace(/-$/, ''),
-      settlement_sources,
+      ...(subcategories == null ? {} : { subcategories: subcategories.map((tag) => filled(tag, all)) }),
+      ...(each.line === undefined ? {} : { line: each.line }),
+      ...(series === undefined ? {} : { series_ticker: tickerOf(series, words['slug']!) }),
+      ...(settlement_sources === undefined ? {} : { settlement_sources }),
       trading_ends_at: endsAt,
     };
   });
+}
+
+function tickerOf(series: string, slug: string): string {
+  return `${series}-${slug}`.toUpperCase().replace(/-$/, '');
 }
 
 function filled(text: string, words: Readonly<Record<string, string>>): string {

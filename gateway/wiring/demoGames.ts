@@ -80,7 +80,7 @@ export function linesOfGame(league: League, game: Game): CatalogueLine[] {
       series_ticker: ticker,
       resolution_source: `https://${PROVIDER}.example/${ticker.toLowerCase()}`,
       settlement_sources: [{ name: league.league, url: `https://${league.league.toLowerCase()}.example` }],
-      trading_starts_at: game.tradesFrom,
+      ...(game.tradesFrom === undefined ? {} : { trading_starts_at: game.tradesFrom }),
       trading_ends_at: game.endsAt,
       ...market,
       external_source: PROVIDER,

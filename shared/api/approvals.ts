@@ -1,6 +1,6 @@
 /** Schemas of the changes that a second operator has to approve. */
 import { ANY_MEMBERS, TIME, UUID } from './fields.ts';
-import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
+import { arrayOf, described, type FromSchema, object, orNull, type QueryOf } from './schema.ts';
 
 const NAME = { type: 'string', examples: ['ada'] } as const;
 
@@ -44,7 +44,7 @@ export const APPROVALS_QUERY = {
     cursor: { type: 'integer', minimum: 1, description: 'The next_cursor of the page before.', examples: [17] },
   },
 } as const;
-export type ApprovalsQuery = Partial<FromSchema<typeof APPROVALS_QUERY>>;
+export type ApprovalsQuery = QueryOf<typeof APPROVALS_QUERY>;
 export const APPROVALS = object({
   approvals: arrayOf(APPROVAL),
   next_cursor: orNull({ type: 'integer', examples: [17] }),

@@ -1,6 +1,6 @@
 /** Schemas of the audit log. */
 import { ANY_MEMBERS, COUNT, TIME, UUID } from './fields.ts';
-import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
+import { arrayOf, described, type FromSchema, object, orNull, type QueryOf } from './schema.ts';
 
 const AUDIT_EVENTS = [
   'change',
@@ -39,7 +39,7 @@ export const AUDIT_QUERY = {
     until: described(TIME, 'Before this time.'),
   },
 } as const;
-export type AuditQuery = Partial<FromSchema<typeof AUDIT_QUERY>>;
+export type AuditQuery = QueryOf<typeof AUDIT_QUERY>;
 
 export const AUDIT_RECORD = object(
   {

@@ -1,6 +1,6 @@
 /** Candles: the trading of a market by interval, in terms of one outcome (RULES.md 13.13). */
 import { COUNT, FLAG, OUTCOME_INDEX, PRICE, SINCE, UNITS, UUID } from './fields.ts';
-import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
+import { arrayOf, described, type FromSchema, object, orNull, type QueryOf } from './schema.ts';
 
 export const CANDLE_INTERVALS = ['1m', '5m', '15m', '1h', '4h', '1d'] as const;
 const INTERVAL = { type: 'string', enum: CANDLE_INTERVALS } as const;
@@ -17,7 +17,7 @@ export const CANDLES_QUERY = {
     cursor: described(CURSOR, 'The `next_cursor` of a page: the intervals before it.'),
   },
 } as const;
-export type CandlesQuery = Partial<FromSchema<typeof CANDLES_QUERY>>;
+export type CandlesQuery = QueryOf<typeof CANDLES_QUERY>;
 
 export const CANDLE = object({
   start: { type: 'integer', minimum: 0, description: 'Unix seconds.', examples: [1_790_856_000] },

@@ -1,6 +1,6 @@
 /** Schemas of money between the ledger and a chain, for administrators (RULES.md 17.27, 17.28). */
 import { ADDRESS, SIGNED_UNITS, TEXT, TIME, UNITS, UUID } from './fields.ts';
-import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
+import { arrayOf, described, type FromSchema, object, orNull, type QueryOf } from './schema.ts';
 
 export const DIFFERENCE = object({
   holder: { type: 'string', enum: ['user', 'fees', 'all'], examples: ['user'] },
@@ -30,7 +30,7 @@ export const WAITING_MONEY_QUERY = {
     offset: described({ type: 'integer', minimum: 0, maximum: 10_000, default: 0 }, 'So many rows are left out.'),
   },
 } as const;
-export type WaitingMoneyQuery = Partial<FromSchema<typeof WAITING_MONEY_QUERY>>;
+export type WaitingMoneyQuery = QueryOf<typeof WAITING_MONEY_QUERY>;
 
 export const WAITING = object({
   kind: { type: 'string', enum: ['deposit', 'sets', 'exit', 'paid', 'taken', 'payment'], examples: ['deposit'] },

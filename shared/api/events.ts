@@ -13,7 +13,7 @@ import {
   PAGE,
   SHORT_TEXT,
 } from './markets.ts';
-import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
+import { arrayOf, described, type FromSchema, object, orNull, type QueryOf } from './schema.ts';
 
 const EVENT_STATUSES = ['upcoming', 'live', 'ended', 'cancelled'] as const;
 const EVENT_STATUS_FIELD = { type: 'string', enum: EVENT_STATUSES } as const;
@@ -90,7 +90,7 @@ export const EVENTS_QUERY = {
     ...CATALOG_PAGE,
   },
 } as const;
-export type EventsQuery = Partial<FromSchema<typeof EVENTS_QUERY>>;
+export type EventsQuery = QueryOf<typeof EVENTS_QUERY>;
 
 const EVENT_DETAILS = {
   title: SHORT_TEXT,

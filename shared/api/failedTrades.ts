@@ -1,6 +1,6 @@
 /** Schemas of the trades that the contract refuses for good, for administrators (RULES.md 17.41). */
 import { PRICE, TEXT, TIME, UNITS, UUID } from './fields.ts';
-import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
+import { arrayOf, described, type FromSchema, object, orNull, type QueryOf } from './schema.ts';
 
 export const FAILED_TRADE = object({
   trade_id: UUID,
@@ -28,7 +28,7 @@ export const FAILED_TRADES_QUERY = {
     },
   },
 } as const;
-export type FailedTradesQuery = Partial<FromSchema<typeof FAILED_TRADES_QUERY>>;
+export type FailedTradesQuery = QueryOf<typeof FAILED_TRADES_QUERY>;
 export const FAILED_TRADES = object({
   trades: described(arrayOf(FAILED_TRADE), 'The oldest first; without those that were unwound.'),
   next_cursor: orNull({ type: 'integer', examples: [17] }),

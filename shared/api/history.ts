@@ -16,7 +16,7 @@ import {
 } from './fields.ts';
 import { COUNT_IS_ESTIMATE } from './markets.ts';
 import { ORDER_FIELDS, ORDER_RECORD, TAGS } from './orders.ts';
-import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
+import { arrayOf, described, type FromSchema, object, orNull, type QueryOf } from './schema.ts';
 
 export const USER_ORDER = object(
   {
@@ -183,7 +183,7 @@ export const USER_ACTIVITY_QUERY = {
 } as const;
 
 /** Queries as clients write them: what has a default may be left out. */
-export type UserOrdersQuery = Partial<FromSchema<typeof USER_ORDERS_QUERY>>;
-export type UserTradesQuery = Partial<FromSchema<typeof USER_TRADES_QUERY>>;
-export type LegacyUserTradesQuery = Partial<FromSchema<typeof LEGACY_USER_TRADES_QUERY>>;
-export type UserActivityQuery = Partial<FromSchema<typeof USER_ACTIVITY_QUERY>>;
+export type UserOrdersQuery = QueryOf<typeof USER_ORDERS_QUERY>;
+export type UserTradesQuery = QueryOf<typeof USER_TRADES_QUERY>;
+export type LegacyUserTradesQuery = QueryOf<typeof LEGACY_USER_TRADES_QUERY>;
+export type UserActivityQuery = QueryOf<typeof USER_ACTIVITY_QUERY>;

@@ -2,7 +2,7 @@
 import { HASH, OFFSET, OUTCOME_INDEX, SIDE_FIELD, SIGNED_UNITS, SINCE, TIME, UNITS, UUID } from './fields.ts';
 import { SETTLEMENT_STATUS } from './history.ts';
 import { COUNT_IS_ESTIMATE, PAGE } from './markets.ts';
-import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
+import { arrayOf, described, type FromSchema, object, orNull, type QueryOf } from './schema.ts';
 
 const TYPE = {
   type: 'string',
@@ -35,7 +35,7 @@ export const FUND_MOVEMENTS_QUERY = {
   properties: { limit: { type: 'integer', minimum: 1, maximum: 100, default: 50 }, offset: OFFSET },
 } as const;
 /** As clients write it: what has a default may be left out. */
-export type FundMovementsQuery = Partial<FromSchema<typeof FUND_MOVEMENTS_QUERY>>;
+export type FundMovementsQuery = QueryOf<typeof FUND_MOVEMENTS_QUERY>;
 
 export const STATEMENT_BALANCES = object({
   usdc_micro: described(SIGNED_UNITS, 'Available and reserved.'),
@@ -85,4 +85,4 @@ export const STATEMENT_QUERY = {
   },
 } as const;
 /** As clients write it: what has a default may be left out. */
-export type StatementQuery = Partial<FromSchema<typeof STATEMENT_QUERY>>;
+export type StatementQuery = QueryOf<typeof STATEMENT_QUERY>;

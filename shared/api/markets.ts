@@ -20,7 +20,7 @@ import {
   UNITS,
   UUID,
 } from './fields.ts';
-import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
+import { arrayOf, described, type FromSchema, object, orNull, type QueryOf } from './schema.ts';
 import { STAGE_FIELD } from './stages.ts';
 
 export type MarketStatusName = (typeof MARKET_STATUS_NAMES)[number];
@@ -185,7 +185,7 @@ export const SPORTS_TAXONOMY = object({
 });
 export type SportsTaxonomy = FromSchema<typeof SPORTS_TAXONOMY>;
 
-export type MarketsQuery = Partial<FromSchema<typeof MARKETS_QUERY>>;
+export type MarketsQuery = QueryOf<typeof MARKETS_QUERY>;
 
 const OF_OUTCOME = { market_id: UUID, outcome_index: OUTCOME_INDEX } as const;
 const BEST = { best_bid: orNull(PRICE), best_ask: orNull(PRICE) } as const;

@@ -1,6 +1,6 @@
 /** Schemas of the notifications and the achievements of an account. */
 import { COUNT, TEXT, TIME, UUID } from './fields.ts';
-import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
+import { arrayOf, described, type FromSchema, object, orNull, type QueryOf } from './schema.ts';
 
 const NOTIFICATION_TYPES = [
   'order_filled',
@@ -23,7 +23,7 @@ export const NOTIFICATIONS_QUERY = {
     limit: { type: 'integer', minimum: 1, maximum: MOST, default: 20 },
   },
 } as const;
-export type NotificationsQuery = Partial<FromSchema<typeof NOTIFICATIONS_QUERY>>;
+export type NotificationsQuery = QueryOf<typeof NOTIFICATIONS_QUERY>;
 
 export const NOTIFICATION = object({
   id: described(UUID, 'Of the order, the market or the movement that it is about; of a notice its own.'),

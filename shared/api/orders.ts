@@ -27,7 +27,7 @@ import {
   UNITS,
   UUID,
 } from './fields.ts';
-import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
+import { arrayOf, described, type FromSchema, object, orNull, type QueryOf } from './schema.ts';
 
 const MAX_UINT32 = 0xffff_ffff;
 
@@ -379,4 +379,4 @@ export const OPEN_ORDERS_QUERY = {
     ),
   },
 } as const;
-export type OpenOrdersQuery = FromSchema<typeof OPEN_ORDERS_QUERY>;
+export type OpenOrdersQuery = QueryOf<typeof OPEN_ORDERS_QUERY>;

@@ -1,6 +1,6 @@
 /** Schemas of an account's positions. */
 import { FLAG, MESSAGE_TEXT, OUTCOME_INDEX, SIGNED_UNITS, TIME, UUID } from './fields.ts';
-import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
+import { arrayOf, described, type FromSchema, object, orNull, type QueryOf } from './schema.ts';
 
 const PRICE_8 = { type: 'string', pattern: '^[0-9]+\\.[0-9]{8}$', examples: ['0.65000000'] } as const;
 const SIGNED_USDC = { type: 'string', pattern: '^-?[0-9]+\\.[0-9]{6}$', examples: ['0.385000'] } as const;
@@ -27,7 +27,7 @@ export const POSITIONS_QUERY = {
     cursor: described(UUID, 'The id of the last position of the page before.'),
   },
 } as const;
-export type PositionsQuery = FromSchema<typeof POSITIONS_QUERY>;
+export type PositionsQuery = QueryOf<typeof POSITIONS_QUERY>;
 
 const SIGNED_CENTS = { type: 'string', pattern: '^-?[0-9]+\\.[0-9]{2}$', examples: ['-1.25'] } as const;
 export const PNL_24H = object({

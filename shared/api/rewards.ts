@@ -1,6 +1,6 @@
 /** Schemas of the parts of fees that are owed to accounts: rebates of makers, earnings of referrers. */
 import { COUNT, TIME, USD, UUID } from './fields.ts';
-import { arrayOf, described, type FromSchema, object } from './schema.ts';
+import { arrayOf, described, type FromSchema, object, type QueryOf } from './schema.ts';
 
 const REBATE_BPS = { type: 'integer', minimum: 0, maximum: 10_000, examples: [2500] } as const;
 const PER_PAGE = described({ type: 'integer', minimum: 1, maximum: 100, default: 20 }, 'So many rows at most.');
@@ -39,7 +39,7 @@ export const REBATES_QUERY = {
     ),
   },
 } as const;
-export type RebatesQuery = Partial<FromSchema<typeof REBATES_QUERY>>;
+export type RebatesQuery = QueryOf<typeof REBATES_QUERY>;
 
 export const EARNINGS = object({
   earnings: arrayOf(object({ referred_user: UUID, trade_id: UUID, amount_usdc: USD, created_at: TIME })),
@@ -49,7 +49,7 @@ export const EARNINGS = object({
 export type Earnings = FromSchema<typeof EARNINGS>;
 
 export const EARNINGS_QUERY = { type: 'object', properties: PAGES } as const;
-export type EarningsQuery = Partial<FromSchema<typeof EARNINGS_QUERY>>;
+export type EarningsQuery = QueryOf<typeof EARNINGS_QUERY>;
 
 export const NEW_REBATE = {
   type: 'object',

@@ -6,6 +6,7 @@
  *   ACCOUNTREQUESTS-1  A session's token is sent only to the session's addresses.
  *   ACCOUNTREQUESTS-2  Secrets are in private fields only: no error, no JSON and no inspection of a client shows them.
  */
+import type { Optional } from '../api/schema.ts';
 import type { Clock } from '../base/clock.ts';
 import { Addresses, type BaseUrl } from './addresses.ts';
 import { type AnswerInfo, answerInfo } from './answerInfo.ts';
@@ -32,8 +33,8 @@ export type CallOptions = {
 export type ClientOptions = CallOptions & {
   /** For a cluster, the addresses of its members: requests go to the leader. */
   readonly baseUrl: BaseUrl;
-  readonly credentials?: Credentials;
-  readonly session?: Session;
+  readonly credentials?: Credentials | undefined;
+  readonly session?: Session | undefined;
   /** Signs the orders of `place`; `placeOrder` takes orders that are already signed. */
   readonly wallet?: OrderWallet;
   /** The domain that messages for wallets may name besides that of `baseUrl`: that of the exchange's pages. */
@@ -111,7 +112,7 @@ export class AccountRequests {
   }
 
   /** The key or the session; either opens a stream of the account. */
-  get access(): { readonly signer?: RequestSigner; readonly session?: Session } {
+  get access(): Optional<{ readonly signer: RequestSigner; readonly session: Session }> {
     return { signer: this.#signer, session: this.#session };
   }
 

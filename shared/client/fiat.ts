@@ -16,12 +16,12 @@ import { withQuery } from './request.ts';
 type Requests = Pick<AccountRequests, 'send'>;
 type NewSession = {
   /** By default the provider that the exchange prefers. */
-  readonly provider?: string;
+  readonly provider?: string | undefined;
   /** Decimal: of an on-ramp in the currency of the bank, of an off-ramp in USDC. */
-  readonly amount?: string;
-  readonly fiat_currency?: string;
-  readonly wallet_address?: string;
-  readonly redirect_path?: string;
+  readonly amount?: string | undefined;
+  readonly fiat_currency?: string | undefined;
+  readonly wallet_address?: string | undefined;
+  readonly redirect_path?: string | undefined;
 };
 type SessionFilter = {
   readonly kind?: FiatKind;
@@ -51,12 +51,16 @@ export class FiatClient {
   }
 
   /** The person continues at `launch_url`, which is secret and can be used once. */
-  createOnramp(fields: NewSession & { readonly payment_method?: string } = {}): Promise<CreatedFiatSession> {
+  createOnramp(
+    fields: NewSession & { readonly payment_method?: string | undefined } = {},
+  ): Promise<CreatedFiatSession> {
     return this.#create('onramp', fields);
   }
 
   /** The same to cash out; a session whose person was proved more than ten minutes ago needs a step-up first. */
-  createOfframp(fields: NewSession & { readonly cashout_method?: string } = {}): Promise<CreatedFiatSession> {
+  createOfframp(
+    fields: NewSession & { readonly cashout_method?: string | undefined } = {},
+  ): Promise<CreatedFiatSession> {
     return this.#create('offramp', fields);
   }
 

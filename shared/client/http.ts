@@ -35,13 +35,13 @@ export class ApiError extends Error {
 }
 
 export type SendOptions = {
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** Aborts the request; it may still have been carried out. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Replaces the global `fetch`. */
-  readonly fetch?: typeof fetch;
+  readonly fetch?: typeof fetch | undefined;
   /** Makes a browser send its cookies to another origin too. */
-  readonly credentials?: 'include';
+  readonly credentials?: 'include' | undefined;
   /** Called with status and headers of the answer. */
   readonly onAnswer?: (response: Response) => void;
 };
@@ -96,8 +96,8 @@ async function open(
   { fetch = globalThis.fetch, credentials, onAnswer }: SendOptions,
   signal: AbortSignal,
 ): Promise<Response> {
-  const sent = { method, headers, body: body === '' ? undefined : body, credentials };
-  const response = await fetch(origin + path, { ...sent, signal, redirect: 'manual' });
+  const sent = { method, headers, body: body === '' ? null : body, signal, redirect: 'manual' as const };
+  const response = await fetch(origin + path, credentials === undefined ? sent : { ...sent, credentials });
   onAnswer?.(response);
   // Browsers hide the status of a redirect.
   const isRedirect = response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400);

@@ -15,15 +15,15 @@ type OrderTerms = {
   side: SideName;
   feeRateBps: number;
   /** At least the floor of the maker (RULES.md 5.12): what `place` signs; 0 where a draft is made without a client. */
-  nonce?: number;
-  expirationSec?: number;
-  timeInForce?: TimeInForceName;
-  postOnly?: boolean;
-  minTakerNet?: string;
-  selfTradePrevention?: SelfTradeName;
+  nonce?: number | undefined;
+  expirationSec?: number | undefined;
+  timeInForce?: TimeInForceName | undefined;
+  postOnly?: boolean | undefined;
+  minTakerNet?: string | undefined;
+  selfTradePrevention?: SelfTradeName | undefined;
   /** The client order id and the order group are not signed. */
-  clientOrderId?: string;
-  orderGroup?: string;
+  clientOrderId?: string | undefined;
+  orderGroup?: string | undefined;
 };
 
 /** `price` in USDC per token ("0.65") and `size` in tokens ("12.5"), both exactly on the market's grid. */
@@ -38,7 +38,7 @@ export type OrderDraft = Omit<PlacementBody, 'maker' | 'signer' | 'taker' | 'sal
 export type SignedOrder = { body: PlacementBody; orderHash: string };
 
 /** `maker` is the wallet that pays, if the signing key is its delegate; the salt is random unless given. */
-export type SigningOptions = { maker?: string; salt?: string };
+export type SigningOptions = { maker?: string | undefined; salt?: string | undefined };
 
 /** Throws a RangeError for a price or a size off the grid, and a TypeError for one that is a number of JavaScript. */
 export function draftOrder(intent: OrderIntent | ExactIntent): OrderDraft {

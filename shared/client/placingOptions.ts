@@ -5,9 +5,9 @@ export type PlacingOptions = {
    * A UUID in place of the one that is made of the content, or null for none. A request that repeats one with the same
    * key gets the answer of the first; without a key the repeat of a placed order is refused as a duplicate.
    */
-  readonly idempotencyKey?: string | null;
+  readonly idempotencyKey?: string | null | undefined;
   /** Unix milliseconds, by the clock of the exchange, after which the order is refused. */
-  readonly deadlineMs?: number;
+  readonly deadlineMs?: number | undefined;
 };
 
 export type ReplacingOptions = PlacingOptions & {

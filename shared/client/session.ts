@@ -33,8 +33,8 @@ export type SessionOptions = {
 export type SignInOptions = SessionOptions & {
   readonly wallet: SignInWallet;
   /** The domain that the message may name besides those of `baseUrl` and the page: that of the exchange's pages. */
-  readonly domain?: string;
-  readonly referralCode?: string;
+  readonly domain?: string | undefined;
+  readonly referralCode?: string | undefined;
 };
 
 type ProviderOptions = SessionOptions & {

@@ -42,7 +42,7 @@ test('a report has what the metrics have, and the name and roles of the operator
 test('every role may read it, with the token alone; a pause and waiting changes are in it', async () => {
   const { token } = await server.admin.createOperator({ name: 'vera', roles: ['viewer'] });
   const ask = async (authorization?: string): Promise<[number, string | undefined]> => {
-    const headers = authorization === undefined ? undefined : { authorization };
+    const headers = new Headers(authorization === undefined ? {} : { authorization });
     const response = await fetch(`${server.adminUrl}/admin/operations`, { headers });
     const body = (await response.json()) as { error?: string };
     return [response.status, body.error];

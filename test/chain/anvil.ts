@@ -34,7 +34,7 @@ type AnvilOptions = {
   /** Twenty blocks a second, and one for each transaction besides: everything is final within two seconds. */
   readonly isQuick?: boolean;
   /** A block is final with twice as many behind it: 32 unless it is given. */
-  readonly slotsInAnEpoch?: number;
+  readonly slotsInAnEpoch?: number | undefined;
 };
 
 const QUICK = ['--block-time', '0.05', '--mixed-mining', '--slots-in-an-epoch', '1', '--prune-history', '300'];

@@ -62,8 +62,18 @@ export type Command =
       readonly domain: number;
       readonly hash: Uint32Array;
     }
-  | { readonly kind: 'cancelMany'; readonly account: number; readonly market?: number; readonly outcome?: number }
-  | { readonly kind: 'sweep'; readonly account: number; readonly side?: number; readonly grant?: number }
+  | {
+      readonly kind: 'cancelMany';
+      readonly account: number;
+      readonly market?: number | undefined;
+      readonly outcome?: number | undefined;
+    }
+  | {
+      readonly kind: 'sweep';
+      readonly account: number;
+      readonly side?: number | undefined;
+      readonly grant?: number | undefined;
+    }
   | { readonly kind: 'nonceFloor'; readonly account: number; readonly wallet: number; readonly floor: number }
   | {
       readonly kind: 'convert';
@@ -84,8 +94,8 @@ export type Command =
   | {
       readonly kind: 'patch';
       readonly market: number;
-      readonly status?: number;
-      readonly feeBps?: number;
+      readonly status?: number | undefined;
+      readonly feeBps?: number | undefined;
       readonly startMs: number;
       readonly endMs: number;
     }
@@ -102,7 +112,12 @@ export type Command =
   | { readonly kind: 'groupReset' | 'groupTrip'; readonly account: number; readonly group: number }
   | { readonly kind: 'contracts'; readonly domain: number }
   /** Of all markets without one. */
-  | { readonly kind: 'stage'; readonly stage: number; readonly from?: number; readonly market?: number }
+  | {
+      readonly kind: 'stage';
+      readonly stage: number;
+      readonly from?: number | undefined;
+      readonly market?: number | undefined;
+    }
   | { readonly kind: 'tick' };
 
 const FORGED = 1;
@@ -156,7 +171,12 @@ export function send(
   return true;
 }
 
-type Head = { readonly type: CommandType; readonly market?: number; readonly flags?: number; readonly bytes?: number };
+type Head = {
+  readonly type: CommandType;
+  readonly market?: number | undefined;
+  readonly flags?: number;
+  readonly bytes?: number;
+};
 
 function headOf(command: Command): Head {
   switch (command.kind) {

@@ -104,8 +104,8 @@ type Funds = {
   readonly reference: number;
   readonly market?: number;
 };
-type Patch = { status?: number; feeBps?: number; endMs?: number };
-type Step = { readonly stage: number; readonly from?: number; readonly market?: number };
+type Patch = { status?: number | undefined; feeBps?: number | undefined; endMs?: number };
+type Step = { readonly stage: number; readonly from?: number | undefined; readonly market?: number | undefined };
 type Purse = { available: bigint; reserved: bigint };
 
 const FEES = 0;
@@ -196,7 +196,7 @@ export class Oracle {
 
   openMarket(
     terms: Pick<OracleMarket, 'ticksPerUnit' | 'minOrderAtomic' | 'status' | 'feeBps' | 'startMs' | 'endMs'> & {
-      stage?: number;
+      stage?: number | undefined;
     },
   ): void {
     const ending = { isClosing: false, decision: undefined, holders: [], unpaid: undefined };

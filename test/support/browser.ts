@@ -8,6 +8,8 @@ import type { Scope } from './server.ts';
 
 const CHROMIUM = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find((path) => existsSync(path));
 /** For the `skip` of a test. */
+const INSTALLED = CHROMIUM === undefined ? {} : { executablePath: CHROMIUM };
+
 export const NO_CHROMIUM =
   CHROMIUM === undefined && 'chromium is not installed (Debian: apt-get install chromium-headless-shell)';
 /** Far above what anything on a page takes, even on a busy machine: it only turns what never comes into a failure. */
@@ -25,7 +27,7 @@ const ARGS = [
 ];
 
 export async function startBrowser(scope: Scope): Promise<Browser> {
-  const browser = await chromium.launch({ executablePath: CHROMIUM, timeout: PATIENCE_MS, args: ARGS });
+  const browser = await chromium.launch({ ...INSTALLED, timeout: PATIENCE_MS, args: ARGS });
   scope.after(() => browser.close());
   return browser;
 }

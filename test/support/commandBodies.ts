@@ -24,13 +24,18 @@ export type MarketTerms = {
   endMs: number;
   minOrderAtomic: number;
   /** Default: open. */
-  stage?: number;
+  stage?: number | undefined;
 };
 
-export type MarketPatch = { status?: number; feeBps?: number; startMs: number; endMs: number };
+export type MarketPatch = { status?: number | undefined; feeBps?: number | undefined; startMs: number; endMs: number };
 
 /** The fields that only an extended command has. */
-export type Extension = { clientId?: string; clientIdTaken?: boolean; group?: number; deadlineMs?: number };
+export type Extension = {
+  clientId?: string | undefined;
+  clientIdTaken?: boolean;
+  group?: number | undefined;
+  deadlineMs?: number;
+};
 
 export type PlacementFields = Extension & {
   salt: number;

@@ -72,10 +72,10 @@ export type MarketOptions = Partial<MarketTerms>;
 type UnwoundFill = { market: number; account: number; takerAccount: number; reference: number };
 
 type RigOptions = {
-  collateralCheck?: boolean;
-  verifier?: Verifier;
+  collateralCheck?: boolean | undefined;
+  verifier?: Verifier | undefined;
   /** Shared with another rig: two shards of one exchange. */
-  balances?: Balances;
+  balances?: Balances | undefined;
   postOnlyUntilMs?: number;
   /** Orders that the shard accepts in its life. */
   mostOrders?: number;

@@ -72,7 +72,7 @@ export class Liar extends TestServer {
   ): Promise<Answer> {
     const text = typeof body === 'string' || body === undefined ? body : JSON.stringify(body);
     const all = { ...headers, 'content-type': 'application/json' };
-    const response = await fetch(this.baseUrl + path, { method, headers: all, body: text });
+    const response = await fetch(this.baseUrl + path, { method, headers: all, body: text ?? null });
     return { status: response.status, headers: response.headers, body: await response.json() };
   }
 
@@ -81,7 +81,7 @@ export class Liar extends TestServer {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const headers = Object.entries(request.headers).filter(([name]) => !HOP.test(name)) as [string, string][];
-    const body = chunks.length === 0 ? undefined : Buffer.concat(chunks);
+    const body = chunks.length === 0 ? null : Buffer.concat(chunks);
     const response = await fetch(this.#server.baseUrl + path, { method, headers, body });
     const text = await response.text();
     const honest = { status: response.status, body: text === '' ? null : JSON.parse(text) };

@@ -19,7 +19,7 @@ type Surroundings = {
   readonly clock?: Clock;
   readonly interrupted?: AbortSignal;
   /** A terminal of this size in place of pipes. */
-  readonly size?: { readonly columns: number; readonly rows: number };
+  readonly size?: { readonly columns: number; readonly rows: number } | undefined;
   /** Called with everything that is printed, as it is printed. */
   readonly onOut?: (text: string) => void;
 };

@@ -2,6 +2,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import type { Optional } from '../../shared/api/schema.ts';
 import type { Scope } from './server.ts';
 
 export type ProviderServer = { readonly url: string; answer: RequestListener; requests: number; close(): void };
@@ -30,10 +31,12 @@ type PrivySigner = Awaited<ReturnType<typeof makePrivySigner>>;
 export async function makePrivySigner(kid: string) {
   const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
   const jwk = { ...(await exportJWK(publicKey)), kid, alg: 'ES256', use: 'sig' };
-  const sign = (claims: JWTPayload = {}, nowMs = Date.now(), header = {}): Promise<string> => {
+  /** A claim that is undefined is left out. */
+  const sign = (claims: Optional<JWTPayload> = {}, nowMs = Date.now(), header = {}): Promise<string> => {
     const nowSec = Math.floor(nowMs / 1000);
     const usual = { iss: 'privy.io', aud: PRIVY_APP, sub: 'did:privy:ann', sid: 's1', iat: nowSec, exp: nowSec + 3600 };
-    return new SignJWT({ ...usual, ...claims })
+    const given = Object.entries({ ...usual, ...claims }).filter(([, claim]) => claim !== undefined);
+    return new SignJWT(Object.fromEntries(given))
       .setProtectedHeader({ alg: 'ES256', typ: 'JWT', kid, ...header })
       .sign(privateKey);
   };

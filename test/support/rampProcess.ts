@@ -75,7 +75,7 @@ export class RampProcess {
     const response = await fetch(`${this.url}/control/${path}`, {
       method,
       headers,
-      body: body && JSON.stringify(body),
+      body: body === undefined ? null : JSON.stringify(body),
     });
     return (await response.json()) as Record<string, unknown>;
   }

@@ -159,7 +159,7 @@ export class TestServer {
     const response = await fetch(this.#baseUrl + path, {
       method,
       headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-      body: body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body),
+      body: body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body),
     });
     const text = await within(`the whole answer to ${method} ${path}`, response.text());
     return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) };

@@ -40,7 +40,7 @@ export class StreamProxy {
     this.#target = target;
     this.#server = createServer((request, response) => {
       const headers = passedOn(request.headers);
-      fetch(this.#target() + request.url, { method: request.method, headers }).then(
+      fetch(this.#target() + request.url, { method: request.method ?? 'GET', headers }).then(
         async (answer) => {
           response.writeHead(answer.status, { 'content-type': 'application/json' });
           response.end(await answer.text());

@@ -31,7 +31,7 @@ export type TraderOptions = {
   depositMicro?: number;
   /** Of another account. */
   referralCode?: string;
-  scopes?: Scope[];
+  scopes?: Scope[] | undefined;
   /** In place of the limit of the key's tier, on every endpoint. */
   requestsPerSecond?: number;
   selfTradePrevention?: 'none' | 'cancel_newest' | 'cancel_oldest' | 'cancel_both';
@@ -172,7 +172,7 @@ export async function makeTrader(server: TestServer, options: TraderOptions = {}
 type MarketOptions = {
   title?: string;
   outcomes?: [string, string];
-  ticks_per_unit?: NewMarket['ticks_per_unit'];
+  ticks_per_unit?: Exclude<NewMarket['ticks_per_unit'], undefined>;
   min_order_size_atomic?: string;
   fee_bps?: number;
   trading_starts_at?: string;

@@ -253,7 +253,11 @@ export class TransportRig {
     body?: string | Uint8Array<ArrayBuffer>,
     headers: Record<string, string> = {},
   ) {
-    const response = await fetch(`http://127.0.0.1:${this.server.port}${path}`, { method, body, headers });
+    const response = await fetch(`http://127.0.0.1:${this.server.port}${path}`, {
+      method,
+      body: body ?? null,
+      headers,
+    });
     const text = await response.text();
     return { status: response.status, headers: response.headers, json: text === '' ? null : JSON.parse(text) };
   }

@@ -35,7 +35,7 @@ type Choice = {
   readonly leastNetAtomic: bigint;
   readonly selfTrade: SelfTradeName;
   /** Of an order that replaces another: its names stay. */
-  readonly names?: { readonly client_order_id?: string; readonly order_group?: string };
+  readonly names?: { readonly client_order_id?: string | undefined; readonly order_group?: string | undefined };
 };
 
 export async function place(choice: Choice, onUnanswered: () => void): Promise<PlacementResponse> {

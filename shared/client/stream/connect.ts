@@ -24,9 +24,9 @@ export type StreamOptions = {
   /** Of a cluster those of its members, each of which has every stream. */
   readonly baseUrl: BaseUrl;
   /** Signs the upgrade with an API key; without it and without a session only books are available. */
-  readonly signer?: Signer;
+  readonly signer?: Signer | undefined;
   /** Every connection has a ticket of its own. */
-  readonly session?: Tickets;
+  readonly session?: Tickets | undefined;
   readonly openSocket?: OpenSocket;
   readonly times?: Partial<ConnectionTimes>;
   /** A random number from 0 up to 1 that spreads reconnects. */

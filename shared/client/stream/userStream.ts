@@ -37,7 +37,7 @@ export type UserEvent =
 
 export type UserOptions = {
   /** Start after this frame, which an earlier run received; without it, with the next event. */
-  readonly since?: number;
+  readonly since?: number | undefined;
   /**
    * The server cancels all open orders of the account, those of its other keys and sessions too, when the connection
    * ends, for whatever reason: also when it is lost and comes back, and at `ExchangeStream.close`. `UserStream.close`

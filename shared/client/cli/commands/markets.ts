@@ -19,7 +19,7 @@ const IDS = { ids: { description: 'print only the ids, one on each line' } } as 
 
 type Filters = {
   readonly status: string;
-  readonly category?: string;
+  readonly category?: string | undefined;
   readonly limit: string;
   readonly offset: string;
 };

@@ -1,7 +1,7 @@
 /** Signing, placing, amending and replacing orders. */
 import { leavesOpen } from '../../answers.ts';
 import type { ExchangeClient, PlacingOptions } from '../../client.ts';
-import type { SignedOrder } from '../../order.ts';
+import type { SignedOrder, SigningOptions } from '../../order.ts';
 import { typedOrder } from '../../orderSigning.ts';
 import type { AmendResponse, BatchPlaceResponse, OrderRecord } from '../../types.ts';
 import { command, type OptionSpecs, type Result } from '../frame/command.ts';
@@ -42,7 +42,7 @@ const CHANGED_OPTIONS = {
 
 type Sending = { readonly 'idempotency-key': string | undefined; readonly deadline: string | undefined };
 type Changed = Omit<OrderGiven, 'side' | 'outcome'> &
-  Sending & { readonly hash: string; readonly outcome?: string; readonly maker?: string; readonly salt?: string };
+  Sending & { readonly hash: string; readonly outcome: string | undefined } & SigningOptions;
 
 const sign = command({
   name: 'sign',

@@ -41,10 +41,10 @@ import { SessionFile } from './sessionFile.ts';
 import type { Terminal } from './terminal.ts';
 
 export type AccessFlags = {
-  readonly profile?: string;
-  readonly url?: string;
-  readonly as?: string;
-  readonly service?: string;
+  readonly profile?: string | undefined;
+  readonly url?: string | undefined;
+  readonly as?: string | undefined;
+  readonly service?: string | undefined;
 };
 
 /** The exchange that an operator's command goes to. */

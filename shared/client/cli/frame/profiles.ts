@@ -15,10 +15,10 @@ export type KeptKey = { readonly key_id: string; readonly secret: string; readon
 export type Profile = {
   readonly base_url?: string;
   /** The one that the last login has opened; the other may be kept beside it. */
-  readonly sign_in?: 'session' | 'api_key';
-  readonly api_key?: KeptKey;
-  readonly private_key?: string;
-  readonly operator_token?: string;
+  readonly sign_in?: 'session' | 'api_key' | undefined;
+  readonly api_key?: KeptKey | undefined;
+  readonly private_key?: string | undefined;
+  readonly operator_token?: string | undefined;
 };
 export type Profiles = { readonly current: string; readonly profiles: Readonly<Record<string, Profile>> };
 

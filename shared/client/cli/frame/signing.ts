@@ -20,7 +20,7 @@ import {
 import { takingOf } from './taking.ts';
 import { decimal, facts, outcomeName, shownPrice } from './text.ts';
 
-type Signers = { readonly maker?: string; readonly salt?: string };
+type Signers = { readonly maker?: string | undefined; readonly salt?: string | undefined };
 type Ordering = OrderGiven &
   Signers & {
     readonly market: string | undefined;

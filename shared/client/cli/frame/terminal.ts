@@ -5,8 +5,8 @@ import type { Clock } from '../../../base/clock.ts';
 /** A terminal or a pipe; a terminal has a size. */
 export type Output = {
   readonly isTTY?: boolean;
-  readonly columns?: number;
-  readonly rows?: number;
+  readonly columns?: number | undefined;
+  readonly rows?: number | undefined;
   write(text: string): boolean;
   on?(event: 'resize' | 'drain', listener: () => void): unknown;
   once?(event: 'drain', listener: () => void): unknown;

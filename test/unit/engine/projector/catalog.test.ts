@@ -70,12 +70,12 @@ class Story {
     return events.length === 0 || this.#random.chance(30) ? null : this.#random.pick(events).id;
   }
 
-  #details(): { title: string; category: string; description: string; condition_id: string | undefined } {
+  #details() {
     return {
       title: `Will ${this.#random.pick(['rain', 'snow', 'sun'])} win?`,
       category: this.#random.pick(['Weather', 'Sports']),
       description: `Rule ${this.#random.below(5)}.`,
-      condition_id: this.#random.chance(50) ? `0x${'ab'.repeat(32)}` : undefined,
+      ...(this.#random.chance(50) ? { condition_id: `0x${'ab'.repeat(32)}` } : {}),
     };
   }
 

@@ -5,6 +5,7 @@ import { after, test } from 'node:test';
 import { exportSPKI, type JWTPayload, SignJWT } from 'jose';
 import { PrivyTokens } from '../../../../gateway/account/privyTokens.ts';
 import { ProviderCalls } from '../../../../gateway/http/providerCalls.ts';
+import type { Optional } from '../../../../shared/api/schema.ts';
 import {
   jwksAnswer,
   makePrivySigner,
@@ -21,7 +22,7 @@ const pinned = new PrivyTokens({
   keys: createPublicKey(await exportSPKI(signer.publicKey)),
   onDown: assert.fail,
 });
-const sign = (claims: JWTPayload = {}, header = {}): Promise<string> => signer.sign(claims, NOW_MS, header);
+const sign = (claims: Optional<JWTPayload> = {}, header = {}): Promise<string> => signer.sign(claims, NOW_MS, header);
 
 async function refusalOf(tokens: PrivyTokens, access: string, identity?: string): Promise<string> {
   const result = await tokens.check(access, identity, NOW_MS);
@@ -32,7 +33,11 @@ async function refusalOf(tokens: PrivyTokens, access: string, identity?: string)
   return `${result.row.status} ${result.row.message} ${result.details?.['step'] ?? ''}`.trim();
 }
 
-function fetched(provider: ProviderServer, down: string[], calls?: Pick<ProviderCalls, 'send'>): PrivyTokens {
+function fetched(
+  provider: ProviderServer,
+  down: string[],
+  calls: Pick<ProviderCalls, 'send'> = new ProviderCalls(),
+): PrivyTokens {
   const onDown = ({ message }: Error): number => down.push(message);
   return new PrivyTokens({ appId: PRIVY_APP, keys: new URL(provider.url), onDown, calls });
 }

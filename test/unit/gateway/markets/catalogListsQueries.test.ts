@@ -52,7 +52,7 @@ function addMarket(): Known {
     title: random.pick(TITLES),
     description: random.pick(['Yes if it does.', 'The winner takes it.', '']),
     category: random.pick(CATEGORIES),
-    condition_id: isDeployed ? `0x${'ab'.repeat(32)}` : undefined,
+    ...(isDeployed ? { condition_id: `0x${'ab'.repeat(32)}` } : {}),
   };
   const market = rig.open(details, null, terms);
   const volume = random.chance(30) ? random.between(1, 3) * 1000 : 0;

@@ -12,6 +12,7 @@ import { CatalogueImport } from '../../../../gateway/markets/catalogueImport.ts'
 import { MarketCommands } from '../../../../gateway/markets/marketCommands.ts';
 import { chainTokens, LEDGER_TOKENS, requireTokens, toIdBytes } from '../../../../gateway/markets/marketTokensStore.ts';
 import type { ImportReport } from '../../../../shared/api/catalogue.ts';
+import type { Optional } from '../../../../shared/api/schema.ts';
 import { type MarketStatus, STAGE } from '../../../../shared/base/codes.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
 import { outcomeTokenIds } from '../../../../shared/chain/outcomeTokens.ts';
@@ -61,7 +62,7 @@ class Rig {
         if (code === OK) this.shard.set(market.index, { ...market.opening });
         return { code };
       },
-      patchMarket: async (market: number, _shard: number, terms: Partial<Terms>) => {
+      patchMarket: async (market: number, _shard: number, terms: Optional<Terms>) => {
         const given = Object.entries(terms).filter(([, value]) => value !== undefined);
         Object.assign(this.shard.get(market)!, Object.fromEntries(given));
         return { code: OK };

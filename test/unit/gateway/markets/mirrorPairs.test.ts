@@ -43,10 +43,10 @@ describe('two moneylines with mirrored outcomes', () => {
   });
 
   test('with equal or absent tickers the smaller id is canonical', () => {
-    for (const ticker of ['NBA-SAME', undefined]) {
+    for (const ticker of [{ external_event_id: 'NBA-SAME' }, {}]) {
       const maker = new EntryMaker();
-      const a = maker.add({ ...moneyline(HOME_AWAY, { external_event_id: ticker }), id: 'b' });
-      const b = maker.add({ ...moneyline(AWAY_HOME, { external_event_id: ticker }), id: 'a' });
+      const a = maker.add({ ...moneyline(HOME_AWAY, ticker), id: 'b' });
+      const b = maker.add({ ...moneyline(AWAY_HOME, ticker), id: 'a' });
       assertCanonical(maker, b, a);
     }
   });

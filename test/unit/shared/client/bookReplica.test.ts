@@ -44,7 +44,7 @@ function delta(sequence: number, side: 'BUY' | 'SELL', [price, quantity]: Row, c
       token_quantity_atomic: quantity,
       remaining_token_quantity_atomic: quantity,
       level: { outcome_index: 0, side, price, token_quantity_atomic: quantity, num_orders },
-      checksum,
+      ...(checksum === undefined ? {} : { checksum }),
     },
   };
 }

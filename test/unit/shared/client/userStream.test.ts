@@ -32,7 +32,8 @@ class Host {
   }
 
   heartbeat(userSequence?: number): void {
-    this.user.heartbeat({ channel: 'heartbeat', data: { time: 1, sequences: {}, user_sequence: userSequence } });
+    const sequence = userSequence === undefined ? {} : { user_sequence: userSequence };
+    this.user.heartbeat({ channel: 'heartbeat', data: { time: 1, sequences: {}, ...sequence } });
   }
 
   /** The answer to a subscription after `since`, and the frames that the server still keeps. */
