@@ -1,32 +1,61 @@
-/** The table of data/docs/settings.md: every setting of .env.example, with its default and what is said about it. */
+/** The tables of data/docs/settings.md: every setting of .env.example, with its default and what is said about it. */
 import { readFileSync } from 'node:fs';
 
 const EXAMPLE = new URL('../../.env.example', import.meta.url);
 export const SETTINGS_PAGE = new URL('../../data/docs/settings.md', import.meta.url);
 const TABLE = /(?<=<!-- settings: npm run docs writes this table -->\n)[\s\S]*?(?=\n<!-- end of settings -->)/;
 
-/** The page with today's table in the place of the one that it has. */
+type Setting = {
+  readonly name: string;
+  readonly fallback: string;
+  /** The comment above it, or above the settings of which it is one. */
+  readonly about: string;
+  /** The heading above it. */
+  readonly group: string;
+  /** It is the first below its comment. */
+  readonly isFirst: boolean;
+};
+
+/** The page with today's tables in the place of those that it has. */
 export function withSettings(page: string): string {
   if (!TABLE.test(page)) throw new Error('settings.md: there is no place for the table');
-  return page.replace(TABLE, () => tableOf(readFileSync(EXAMPLE, 'utf8')));
+  return page.replace(TABLE, () => tablesOf(readSettings()));
 }
 
-/** A comment is about the settings below it, up to the next comment. */
-function tableOf(example: string): string {
-  const rows = ['| setting | default | |', '|---|---|---|'];
+/** A comment is about the settings below it, up to the next comment; an empty line ends one that is about none. */
+export function readSettings(): Setting[] {
+  const settings: Setting[] = [];
   let about: string[] = [];
-  let isNew = true;
-  for (const line of example.split('\n')) {
-    const [, name, value = ''] = /^#([A-Z_]+)=(.*)$/.exec(line) ?? [];
+  let group = '';
+  let isFirst = true;
+  for (const line of readFileSync(EXAMPLE, 'utf8').split('\n')) {
+    const [, heading] = /^## (.*)$/.exec(line) ?? [];
     const [, comment] = /^# (.*)$/.exec(line) ?? [];
+    const [, name, fallback = ''] = /^#([A-Z_]+)=(.*)$/.exec(line) ?? [];
+    if (heading !== undefined) group = heading;
+    if (line === '') about = [];
     if (comment !== undefined) {
-      about = isNew ? [comment] : [...about, comment];
-      isNew = false;
+      about = isFirst ? [...about, comment] : [comment];
+      isFirst = true;
     }
     if (name === undefined) continue;
-    const words = isNew ? '″' : about.join(' ').replaceAll('|', '\\|');
-    rows.push(`| \`${name}\` | ${value === '' ? '' : `\`${value}\``} | ${words} |`);
-    isNew = true;
+    settings.push({ name, fallback, about: about.join(' '), group, isFirst });
+    isFirst = false;
   }
-  return rows.join('\n');
+  return settings;
+}
+
+function tablesOf(settings: readonly Setting[]): string {
+  const groups = [...new Set(settings.map(({ group }) => group))];
+  return groups
+    .map((group) => {
+      const rows = settings.filter((setting) => setting.group === group).map(rowOf);
+      return [`### ${group}`, '', '| setting | default | |', '|---|---|---|', ...rows].join('\n');
+    })
+    .join('\n\n');
+}
+
+function rowOf({ name, fallback, about, isFirst }: Setting): string {
+  const words = isFirst ? about.replaceAll('|', '\\|') : '″';
+  return `| \`${name}\` | ${fallback === '' ? '' : `\`${fallback}\``} | ${words} |`;
 }
