@@ -197,7 +197,12 @@ async function send(one: Operation, drawing: Drawing, person: Person): Promise<n
   const type = Object.keys(one.operation.requestBody?.content ?? {})[0];
   const credentials = isAdmin ? { authorization: `Bearer ${server.adminToken}` } : person.headers;
   const headers = { ...credentials, ...(type === undefined ? {} : { 'content-type': type }) };
-  const answer = await fetch(server.baseUrl + target, { method: one.method, headers, body: body ?? null, redirect: 'manual' });
+  const answer = await fetch(server.baseUrl + target, {
+    method: one.method,
+    headers,
+    body: body ?? null,
+    redirect: 'manual',
+  });
   const text = await answer.text();
   assert.notEqual(answer.status, 500, `${one.method} ${target} ${body}: ${text}`);
   return answer.status;
