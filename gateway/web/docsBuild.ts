@@ -9,13 +9,15 @@ import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parentPort, workerData } from 'node:worker_threads';
+import type { Entry } from './browser/docsSearch.ts';
 import { type Guide, INDEX_PATH, sectionsOf } from './docsContents.ts';
 import { errorsPage } from './docsErrorsPage.ts';
 import { type DocumentsOptions, NOT_FOUND_PATH } from './docsFiles.ts';
 import { type Assets, type Content, type NavSection, POLICY, pageHtml } from './docsLayout.ts';
 import { type Links, plainOf, rendered } from './docsMarkdown.ts';
 import { Reference, type ReferencePage } from './docsReference.ts';
-import { RULES_PAGE, RULES_PATH, rulesOf } from './docsRules.ts';
+import { CITATIONS_PATH, RULES_PAGE, RULES_PATH, rulesOf } from './docsRules.ts';
+import { entriesOf, SEARCH_PAGE, searchHtml } from './docsSearch.ts';
 import { streamPage } from './docsStreamReference.ts';
 import { fileOf, KEPT } from './encode.ts';
 import type { PageFile } from './pageFiles.ts';
@@ -32,6 +34,7 @@ const NOT_FOUND = '<h1>Nothing here</h1><p>No document has this address. <a href
 
 class Builder {
   readonly files: PageFile[] = [];
+  readonly #entries: Entry[] = [];
   readonly #index = source(INDEX_PATH);
   readonly #sections = sectionsOf(this.#index);
   readonly #guides: readonly Guide[] = this.#sections.flatMap(({ guides }) => guides);
@@ -65,8 +68,11 @@ class Builder {
     for (const page of this.#references) {
       const href = `/docs/${page.path}`;
       const parts = page.parts.map(({ anchor, text }) => ({ href: `${href}#${anchor}`, title: text }));
-      this.#page({ href, title: page.title, html: page.html, parts });
+      const content = { href, title: page.title, html: page.html, parts };
+      this.#page(content);
+      this.#entries.push(...entriesOf(content));
     }
+    this.#search();
     this.#page({ href: NOT_FOUND_PATH, title: 'Nothing here', html: NOT_FOUND, parts: [] });
     this.#forLanguageModels();
   }
@@ -78,12 +84,23 @@ class Builder {
       .filter(({ depth }) => depth === 2)
       .map(({ anchor, text: title }) => ({ href: `${href}#${anchor}`, title }));
     const under = this.#rules.chapters.includes(guide) ? RULES_PAGE : href;
-    this.#page({ href, title: guide.title, html, parts, under });
+    const content = { href, title: guide.title, html, parts, under };
+    this.#page(content);
+    // Its rows say where rules are, and not what they are.
+    if (guide.path !== CITATIONS_PATH) this.#entries.push(...entriesOf(content));
     if (guide.slug !== '') this.#add(`${href}.md`, MARKDOWN, plainOf(text, guide.path, this.#links()));
   }
 
   #page(content: Content): void {
     this.#add(content.href, HTML, pageHtml(content, this.#navigation(), this.#assets), POLICY);
+  }
+
+  /** The texts are in a file that only the page of the search loads. */
+  #search(): void {
+    const program = script('gateway/web/browser/docsSearch.ts');
+    const module = `${program}export const ENTRIES = ${JSON.stringify(this.#entries)};\n`;
+    const index = this.#asset('docsSearch.js', 'text/javascript; charset=utf-8', module);
+    this.#page({ href: SEARCH_PAGE, title: 'Search', html: searchHtml(this.#entries, index), parts: [] });
   }
 
   /** https://llmstxt.org: the list, and everything that people read in one text. */

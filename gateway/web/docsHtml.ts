@@ -27,8 +27,16 @@ export function codeBlock(text: string): string {
   return `<pre tabindex="0"><code>${escaped(text)}</code></pre>`;
 }
 
-export function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+/** @param ids of rows that have an address */
+export function table(
+  heads: readonly string[],
+  rows: readonly (readonly string[])[],
+  ids: readonly (string | undefined)[] = [],
+): string {
   const head = heads.map((text) => `<th scope="col">${text}</th>`).join('');
-  const body = rows.map((cells) => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`).join('\n');
-  return scrolling(`<table><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>`);
+  const body = rows.map((cells, index) => {
+    const id = ids[index] === undefined ? '' : ` id="${ids[index]}"`;
+    return `<tr${id}>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`;
+  });
+  return scrolling(`<table><thead><tr>${head}</tr></thead><tbody>${body.join('\n')}</tbody></table>`);
 }

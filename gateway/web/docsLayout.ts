@@ -43,7 +43,8 @@ export function pageHtml(content: Content, navigation: readonly NavSection[], as
 <a class="skip" href="#main">Skip to the content</a>
 <header class="top"><a class="brand" href="/">Open prediction exchange</a>
 <nav aria-label="Main"><a href="/">Markets</a> <a href="/docs"${current('/docs', content)}>Documents</a>
-<a href="/docs/api"${current('/docs/api', content)}>API</a></nav>
+<a href="/docs/api"${current('/docs/api', content)}>API</a>
+<a href="/docs/search"${current('/docs/search', content)} aria-keyshortcuts="/">Search</a></nav>
 <a class="to-contents" href="#contents">Contents</a></header>
 <div class="columns">
 <main id="main" tabindex="-1">

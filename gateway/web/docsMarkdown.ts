@@ -25,12 +25,17 @@ const RULE = /\bRULES\.md \d+\.\d+/g;
 const BARE_RULE = /(?:\bRULES\.md |(?<=\((?:[^()]*[ ,])?)|(?<=\b(?:in|of|as) ))\d+\.\d+(?!\d)/g;
 const HAS_BARE_RULES = /^shared\/(?:rules\/\d|GLOSSARY)/;
 const SERVED = /^\/(?:docs|openapi\.json|asyncapi\.json|llms(?:-full)?\.txt)(?:[/#]\S*)?$/;
+/** The heads of tables whose rows are looked up. */
+const LOOKED_UP = ['setting', 'metric'];
+const NAME = /^`(\w+)`$/;
 const OUTSIDE = /^[a-z]+:/;
 
 /** @param path of the document, from the root of the project */
 export function rendered(text: string, path: string, links: Links): Rendered {
   const headings: Heading[] = [];
   const rule = HAS_BARE_RULES.test(path) ? BARE_RULE : RULE;
+  /** The addresses of rows, which name a setting or a metric. */
+  const used = new Set<string>();
   // A link contains no other links.
   let isInLink = false;
   const linked = (write: () => string): string => {
@@ -62,7 +67,9 @@ export function rendered(text: string, path: string, links: Links): Rendered {
       },
       table(token: Tokens.Table): string {
         const cells = (row: Tokens.TableCell[]): string[] => row.map((cell) => this.parser.parseInline(cell.tokens));
-        return `${table(cells(token.header), token.rows.map(cells))}\n`;
+        const isLookedUp = LOOKED_UP.includes(token.header[0].text);
+        const ids = token.rows.map(([first]) => (isLookedUp ? rowAnchor(first.text, used) : undefined));
+        return `${table(cells(token.header), token.rows.map(cells), ids)}\n`;
       },
       html(): string {
         return '';
@@ -92,6 +99,14 @@ export function plainOf(text: string, path: string, links: Links): string {
 function unusedAnchor(anchor: string, headings: readonly Heading[]): string {
   const same = headings.filter((heading) => heading.anchor.replace(/-\d+$/, '') === anchor).length;
   return same === 0 ? anchor : `${anchor}-${same}`;
+}
+
+/** The first row of a page about a name has that name as its address. */
+function rowAnchor(cell: string, used: Set<string>): string | undefined {
+  const name = NAME.exec(cell)?.[1].toLowerCase();
+  if (name === undefined || used.has(name)) return undefined;
+  used.add(name);
+  return name;
 }
 
 /** Undefined for what the exchange does not serve. */

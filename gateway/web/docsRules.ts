@@ -6,6 +6,7 @@ import { posix } from 'node:path';
 import type { Guide } from './docsContents.ts';
 
 export const RULES_PATH = 'shared/RULES.md';
+export const CITATIONS_PATH = 'shared/rules/CITATIONS.md';
 export const RULES_PAGE = '/docs/rules';
 
 type Rules = {

@@ -27,8 +27,8 @@ test('a reader finds guides, reference and errors, and nothing is asked of anoth
   assert.deepEqual(complaints, []);
 
   for (const [width, colorScheme, paths] of [
-    [1280, 'light', ['/docs', '/docs/api/stream']],
-    [360, 'dark', ['/docs/signing', '/docs/api/prices', '/docs/no']],
+    [1280, 'light', ['/docs', '/docs/api/stream', '/docs/rules-17-chain']],
+    [360, 'dark', ['/docs/signing', '/docs/api/prices', '/docs/search#fee', '/docs/no']],
   ] as const) {
     const visitor = await openPage({ viewport: { width, height: 800 }, colorScheme, bypassCSP: true });
     for (const path of paths) {
@@ -37,6 +37,42 @@ test('a reader finds guides, reference and errors, and nothing is asked of anoth
       await assertAccessible(visitor.page);
     }
   }
+});
+
+test('a reader searches by the keyboard from any page, and goes back to what was found', { skip }, async () => {
+  const { page, complaints } = await openPage({ viewport: { width: 1280, height: 900 } });
+  await page.goto(`${server.baseUrl}/docs/signing`);
+  await page.keyboard.press('/');
+  const field = page.getByRole('searchbox', { name: 'Search the documents' });
+  await field.waitFor();
+  await page.keyboard.type('MAX_OPEN_ORDERS');
+  await page.getByRole('main').getByRole('link', { name: 'MAX_OPEN_ORDERS', exact: true }).first().waitFor();
+  await page.getByText(/^\d+ found, the likeliest first$/).waitFor();
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/docs/settings#max_open_orders');
+  await page.goBack();
+  await page.getByText(/ found, /).waitFor();
+  assert.equal(await field.inputValue(), 'MAX_OPEN_ORDERS');
+  await field.fill('what is traded is deployed 17.31');
+  await page.getByRole('link', { name: '17.31 What is traded is deployed', exact: true }).waitFor();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowUp');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 2, name: '17.31 What is traded is deployed' }).waitFor();
+  await page.goto(`${server.baseUrl}/docs/search#zzzz`);
+  await page.getByText('Nothing found').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('heading', { level: 2, name: 'Command' }).waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test('without scripts the search is a list of everything', { skip }, async () => {
+  const { page } = await openPage({ javaScriptEnabled: false });
+  await page.goto(`${server.baseUrl}/docs`);
+  await page.getByRole('link', { name: 'Search', exact: true }).click();
+  await page.getByRole('main').getByRole('link', { name: '17.31 What is traded is deployed' }).click();
+  await page.getByRole('heading', { level: 2, name: '17.31 What is traded is deployed' }).waitFor();
 });
 
 test('pages are compressed, checked again and closed to all else; an unknown one is a page and 404', async () => {

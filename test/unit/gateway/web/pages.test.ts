@@ -4,10 +4,12 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { openApiText } from '../../../../gateway/http/openapiRoutes.ts';
 import { asyncApiDocument } from '../../../../gateway/stream/asyncapi.ts';
+import type { Entry, Found } from '../../../../gateway/web/browser/docsSearch.ts';
 import { sectionsOf } from '../../../../gateway/web/docsContents.ts';
 import { DocumentFiles } from '../../../../gateway/web/docsFiles.ts';
 import type { PageFile } from '../../../../gateway/web/pageFiles.ts';
 import { routeTable } from '../../../../gateway/wiring/routeTable.ts';
+import { CHAPTERS } from '../../../docs/rules.ts';
 import { anything } from '../../../support/anything.ts';
 
 const FOLDER = new URL('../../../../data/docs/', import.meta.url);
@@ -20,6 +22,11 @@ const files = new DocumentFiles(async () => ({ openApi, asyncApi: JSON.stringify
 const sections = sectionsOf(readFileSync(new URL('README.md', FOLDER), 'utf8'));
 
 type Page = { readonly file: PageFile; readonly text: string; readonly links: readonly string[] };
+
+type SearchModule = {
+  readonly ENTRIES: readonly Entry[];
+  readonly searchOver: (entries: readonly Entry[]) => (query: string) => Found[];
+};
 
 /** Every file that is reached from these paths. */
 async function crawl(...starts: string[]): Promise<{ pages: Map<string, Page>; missing: string[] }> {
@@ -80,6 +87,62 @@ test('no link is dead, in pages, in Markdown, and in the lists for language mode
     }
   }
   assert.deepEqual(dead, []);
+});
+
+const { ENTRIES, searchOver } = await searchModule();
+
+/** The file that the page of the search names, as a browser loads it. */
+async function searchModule(): Promise<SearchModule> {
+  const [, address] = /data-index="([^"]+)"/.exec(pages.get('/docs/search')!.text)!;
+  assert.match(address!, /^\/docs\/assets\/docsSearch\.[0-9a-f]{10}\.js$/);
+  const file = (await files.file(address!))!;
+  assert.equal(file.contentType, 'text/javascript; charset=utf-8');
+  return import(`data:text/javascript;base64,${Buffer.from(file.plain).toString('base64')}`);
+}
+
+test('the search leads to places that there are, and its page without scripts to the same', () => {
+  const listed = new Set(pages.get('/docs/search')!.links);
+  for (const { href, title } of ENTRIES) {
+    const [path, anchor] = href.split('#');
+    assert.ok(title !== '' && listed.has(href), href);
+    assert.ok(pages.has(path!), href);
+    assert.ok(anchor === undefined || pages.get(path!)!.text.includes(` id="${anchor}"`), href);
+  }
+});
+
+test('a number of a rule, a code, a setting, a metric, a command and a route are found first by their name', () => {
+  const search = searchOver(ENTRIES);
+  for (const [words, place] of [
+    ['17.31', '/docs/rules-17-chain#1731-what-is-traded-is-deployed'],
+    ['insufficient_balance', '/docs/errors#insufficient_balance'],
+    ['MAX_OPEN_ORDERS', '/docs/settings#max_open_orders'],
+    ['exchange_commit_seconds', '/docs/metrics#exchange_commit_seconds'],
+    ['pmx place', '/docs/cli#pmx-place'],
+    ['POST /v1/orders/batch', '/docs/api/orders#placeOrders'],
+    ['dormant', '/docs/rules-02-book#24-when-the-fee-moves'],
+  ] as const) {
+    assert.equal(search(words)[0]!.entry.href, place, words);
+  }
+});
+
+test('every rule has a place in the search, and nearly each is among the first three for a sentence of its own', () => {
+  const rules = ENTRIES.filter(({ kind, title }) => kind === 'Rule' && /^\d+\.\d+ /.test(title));
+  assert.equal(
+    rules.length,
+    CHAPTERS.reduce((sum, chapter) => sum + chapter.rules.length, 0),
+  );
+  const search = searchOver(ENTRIES);
+  const asked = rules.filter((_, index) => index % 9 === 0);
+  const lost = asked.filter(({ text, href }) => {
+    const [sentence] = text.match(/[A-Z][^.:;]{60,200}/) ?? [];
+    return (
+      sentence !== undefined &&
+      !search(sentence)
+        .slice(0, 3)
+        .some(({ entry }) => entry.href === href)
+    );
+  });
+  assert.ok(lost.length <= 1, lost.map(({ title }) => title).join('\n'));
 });
 
 test('every operation, message and error has its place in the reference', () => {
