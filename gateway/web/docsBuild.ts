@@ -9,6 +9,8 @@ import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parentPort, workerData } from 'node:worker_threads';
+import { GROUPS } from '../../shared/client/cli/groups.ts';
+import { referencePage } from '../../shared/client/cli/written/reference.ts';
 import type { Entry } from './browser/docsSearch.ts';
 import { type Guide, INDEX_PATH, sectionsOf } from './docsContents.ts';
 import { errorsPage } from './docsErrorsPage.ts';
@@ -29,7 +31,9 @@ const PLAIN = 'text/plain; charset=utf-8';
 /** Pages have fixed addresses, and change with the program. */
 const CHECKED = 'no-cache';
 const HASH_LENGTH = 10;
+/** Made from tables of the program; the files of these names say so. */
 const ERRORS_PATH = 'data/docs/errors.md';
+const COMMANDS_PATH = 'data/docs/cli.md';
 const NOT_FOUND = '<h1>Nothing here</h1><p>No document has this address. <a href="/docs">All documents</a></p>';
 
 class Builder {
@@ -44,8 +48,8 @@ class Builder {
   readonly #pages = new Map(this.#all.map(({ path, slug }) => [path, `/docs/${slug}`]));
   readonly #reference: Reference;
   readonly #references: readonly ReferencePage[];
-  /** The catalogue as the program has it, also where its file was not written anew. */
   readonly #errors: string;
+  readonly #commands = referencePage(GROUPS);
   readonly #codes: ReadonlySet<string>;
   readonly #assets: Assets;
 
@@ -140,6 +144,7 @@ class Builder {
   }
 
   #textOf({ path }: Guide): string {
+    if (path === COMMANDS_PATH) return this.#commands;
     return path === ERRORS_PATH ? this.#errors : source(path);
   }
 

@@ -1,4 +1,4 @@
-/** The catalogue of errors as Markdown, from the error table and the notes about it: data/docs/errors.md. */
+/** The catalogue of errors as Markdown, from the error table and the notes about it: /docs/errors. */
 import { REPEATS } from '../../shared/api/errorNote.ts';
 import { ERROR_NOTES } from '../../shared/api/errorNotes.ts';
 import { ERRORS, type ErrorKey, type ErrorRow } from '../../shared/base/errors.ts';

@@ -19,6 +19,7 @@ const KINDS: readonly (readonly [RegExp, string])[] = [
   [/^\/docs\/settings#[a-z_]+$/, 'Setting'],
   [/^\/docs\/metrics#exchange_/, 'Metric'],
   [/^\/docs\/cli#pmx/, 'Command'],
+  [/^\/docs\/records/, 'Record'],
   [/^\/docs\/api\/schemas/, 'Schema'],
   [/^\/docs\/api\/stream/, 'Message'],
   [/^\/docs\/api/, 'Route'],

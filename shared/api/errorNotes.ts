@@ -1,5 +1,5 @@
 /**
- * The meaning of each error to a client, for the catalogue in the documents (data/docs/errors.md) and for tools that
+ * The meaning of each error to a client, for the catalogue in the documents (/docs/errors) and for tools that
  * explain a refusal. The compiler requires a note for every row of shared/base/errors.ts.
  */
 import type { ErrorKey } from '../base/errors.ts';

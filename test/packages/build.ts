@@ -9,6 +9,8 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { init, parse } from 'es-module-lexer';
 import { buildSync } from 'esbuild';
+import { GROUPS } from '../../shared/client/cli/groups.ts';
+import { referencePage } from '../../shared/client/cli/written/reference.ts';
 import { firstPage } from './firstPage.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -16,8 +18,8 @@ const MANIFESTS = join(ROOT, 'shared/client/npm');
 const TSC = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
 /** The document of each, and the heading that ends its first page. */
 const DOCUMENTS = {
-  'pmx-client': { path: 'data/docs/sdk.md', next: 'Changing and cancelling' },
-  'pmx-cli': { path: 'data/docs/cli.md', next: 'Signing in' },
+  'pmx-client': { text: () => readFileSync(join(ROOT, 'data/docs/sdk.md'), 'utf8'), next: 'Changing and cancelling' },
+  'pmx-cli': { text: () => referencePage(GROUPS), next: 'Signing in' },
 };
 await init;
 
@@ -34,8 +36,8 @@ export function buildPackage(name: PackageName, into: string): void {
   const { stdout } = spawnSync('git', ['remote', '-v'], { cwd: ROOT, encoding: 'utf8' });
   const manifest = manifestOf(name, repositoryOf(stdout));
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
-  const { path, next } = DOCUMENTS[name];
-  writeFileSync(join(folder, 'README.md'), firstPage(readFileSync(join(ROOT, path), 'utf8'), next));
+  const { text, next } = DOCUMENTS[name];
+  writeFileSync(join(folder, 'README.md'), firstPage(text(), next));
   copyFileSync(join(MANIFESTS, name, 'CHANGELOG.md'), join(folder, 'CHANGELOG.md'));
   copyFileSync(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));
 }

@@ -105,7 +105,7 @@ const CHAPTERS: readonly Chapter[] = [
       `The word \`type\` has version ${ENTRY_VERSION}. Of \`requestId\`, a client sends a number of its own; of ` +
       '`account`, `timeMs`, `market`, `hash`, `grant`, `fingerprint`, `group` and `keyUse` zeros, and so of `key`, ' +
       '`deadlineMs` and `clientIdBytes` where an order has none. A price is `priceTicks / ticksPerUnit`; the numbers ' +
-      `of errors are in data/docs/errors.md.${entryCodes()}`,
+      `of errors are at /docs/errors.${entryCodes()}`,
     records: [MARKET_CANCEL, HEARTBEAT, ...Object.values<AnyLayout>(ENTRY_ANSWER), PLACED_FILL],
   },
   {

@@ -7,6 +7,8 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { buildSync } from 'esbuild';
+import { GROUPS } from '../../shared/client/cli/groups.ts';
+import { referencePage } from '../../shared/client/cli/written/reference.ts';
 import { buildPackage, repositoryOf } from '../packages/build.ts';
 import { firstPage } from '../packages/firstPage.ts';
 import { compiledRoot, programDirectory } from '../support/compiledClient.ts';
@@ -87,7 +89,7 @@ test('pmx runs from its package', () => {
   execFileSync('ln', ['-s', join(ROOT, 'node_modules'), join(place, 'node_modules')]);
   assert.equal(
     execFileSync(process.execPath, [program, 'reference'], { encoding: 'utf8', env: {} }),
-    readFileSync(join(ROOT, 'data/docs/cli.md'), 'utf8'),
+    referencePage(GROUPS),
   );
 });
 

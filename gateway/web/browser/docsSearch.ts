@@ -15,7 +15,13 @@ const MOST_FOUND = 30;
 const TITLE_WEIGHT = 3;
 const WHOLE_TITLE_WEIGHT = 8;
 /** Rules decide where guides explain. */
-const KIND_WEIGHTS: Readonly<Record<string, number>> = { Rule: 1.2, Schema: 0.6, Message: 0.8, Route: 0.8 };
+const KIND_WEIGHTS: Readonly<Record<string, number>> = {
+  Rule: 1.2,
+  Schema: 0.6,
+  Record: 0.5,
+  Message: 0.8,
+  Route: 0.8,
+};
 const EXCERPT_BEFORE = 60;
 const EXCERPT_LENGTH = 200;
 

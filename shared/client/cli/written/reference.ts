@@ -15,7 +15,7 @@ const ACCESS_TEXT = {
 const INTRODUCTION = [
   '# The command line: pmx',
   '`pmx` trades on the exchange from a terminal and looks after one. From a source checkout it is `npx pmx`, and ' +
-    'without one `npx pmx-cli` (Node 20.19 or later). This page is printed by `pmx reference`; a test compares them.',
+    'without one `npx pmx-cli` (Node 20.19 or later). This page is printed by `pmx reference`.',
   '## For whom it acts',
   'Most specific first: `--as` names a demo account of an exchange on this machine; `API_KEY`, `API_SECRET` and ' +
     '`API_PASSPHRASE` in the environment; what `pmx login` has kept in the profile; the first demo account. The ' +

@@ -119,7 +119,7 @@ test('a number of a rule, a code, a setting, a metric, a command and a route are
     ['exchange_commit_seconds', '/docs/metrics#exchange_commit_seconds'],
     ['pmx place', '/docs/cli#pmx-place'],
     ['POST /v1/orders/batch', '/docs/api/orders#placeOrders'],
-    ['dormant', '/docs/rules-02-book#24-when-the-fee-moves'],
+    ['when the fee moves', '/docs/rules-02-book#24-when-the-fee-moves'],
   ] as const) {
     assert.equal(search(words)[0]!.entry.href, place, words);
   }
