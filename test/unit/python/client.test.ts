@@ -61,3 +61,11 @@ test('books, private events and heartbeats of the Python client heal, or say tha
   assert.equal(status, 0, stderr);
   assert.equal(stdout, 'every stream heals\n');
 });
+
+test('what a hostile server answers the Python client, and a clumsy caller asks it, ends in errors of words', {
+  skip: NO_PYTHON,
+}, () => {
+  const { status, stdout, stderr } = runPython([join(PYTHON_TESTS, 'hostile.py'), '7', '300']);
+  assert.equal(status, 0, stderr);
+  assert.equal(stdout, 'every answer is met\n');
+});

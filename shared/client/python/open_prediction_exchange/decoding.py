@@ -15,6 +15,8 @@ from typing import Any, Callable, Literal, TypeVar, Union, get_args, get_origin,
 from .errors import UnexpectedAnswerError
 
 T = TypeVar("T")
+_MOST_TEXT = 300
+"""What is wrong with an answer may have all of it in its text."""
 Convert = Callable[[Any], Any]
 
 
@@ -24,7 +26,7 @@ def decode(kind: type[T], value: Any) -> T:
         form: Any = kind
         converted: T = _converter(form)(value)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        raise UnexpectedAnswerError(f"an answer is no {getattr(kind, '__name__', kind)}: {error!r}") from error
+        raise UnexpectedAnswerError(f"an answer is no {getattr(kind, '__name__', kind)}: {repr(error)[:_MOST_TEXT]}") from error
     return converted
 
 

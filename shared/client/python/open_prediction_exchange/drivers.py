@@ -17,6 +17,8 @@ from .logic.pages import Pager
 from .logic.steps import Alone, Ask, Pause, Send, Step, Steps
 
 _LOCK_SEC = 0.01
+_MOST_TEXT = 300
+"""What is wrong with an answer may have all of it in its text."""
 _MOST_BYTES = 64 * 2**20
 """A longer answer is none of the exchange, which sends long lists in pages."""
 P = ParamSpec("P")
@@ -160,10 +162,10 @@ def _answer(response: httpx.Response, body: bytes) -> Answer:
 
 def _failure(error: httpx.HTTPError) -> NoAnswerError:
     """No text of these has a header or a body."""
-    kind = type(error).__name__
+    text = f"{type(error).__name__}: {error}"[:_MOST_TEXT]
     if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)):
-        return NotConnectedError(f"{kind}: {error}")
-    return NoAnswerError(f"{kind}: {error}")
+        return NotConnectedError(text)
+    return NoAnswerError(text)
 
 
 class HasLogic(Generic[L]):
