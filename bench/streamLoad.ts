@@ -1,6 +1,6 @@
 /**
- * Process entry of the streaming bench: the subscribers of one market, each with a connection of its own. It keeps when
- * each of them got which delta, and puts that beside the times at which the orders were sent and acknowledged.
+ * Process entry of the streaming bench: the subscribers of one market, each with its own connection. Records when each
+ * subscriber received each delta, and compares that with the times at which the orders were sent and acknowledged.
  */
 import WebSocket from 'ws';
 import { Histogram } from './histogram.ts';

@@ -41,7 +41,7 @@ function problemOf({ host, port, tls }: Config, path: string): Promise<string | 
   });
 }
 
-/** Null when the exchange is what it was asked about. */
+/** Returns null if the check passed. */
 async function ask(): Promise<string | null> {
   const config = parseConfig(process.env, availableParallelism());
   const path = values.ready ? '/ready' : '/health';

@@ -250,7 +250,7 @@ function continuesAt(db: Database.Database, file: ShardFile): boolean {
   return withJournal(file, (reader) => reader.continues(new Cursors(db).load(file.shard)));
 }
 
-/** The message of SQLite's own check of the whole file, null when it finds nothing. */
+/** Output of `PRAGMA integrity_check`, or null if the file is sound. */
 function damageOf(db: Database.Database): string | null {
   const found = db.pragma('integrity_check(1)', { simple: true }) as string;
   return found === 'ok' ? null : `SQLite finds damage: ${found}`;

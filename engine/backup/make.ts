@@ -4,8 +4,8 @@
  *   journal.key, held.mark, databases, private frames, snapshots ──► journals, to their ends ──►
  *   control.db, and the cut ──► journals, up to it ──► audit.log and small files ──► the manifest
  *
- * A file that another one rests on is copied later, as for a member that joins a cluster (GIVING-2), so all of them are
- * at most behind the journals, which a start follows. The cut is that of BACKUPPOINT-1.
+ * A file on which another file depends is copied after it, as for a member that joins a cluster (GIVING-2), so all of
+ * them are at most behind the journals, which a start follows. The cut is that of BACKUPPOINT-1.
  *
  * Invariants:
  *   MAKEBACKUP-1  A database is read in one transaction of its own connection: as it is at one moment.

@@ -86,7 +86,7 @@ export function lastMsOf({ takenMs, journals }: Point): number {
   return Math.max(takenMs, ...journals.map(({ lastMs }) => lastMs));
 }
 
-/** True if the journals of a later point have all that followed another one. */
+/** Returns true if the journals of a later point contain everything that the earlier point has. */
 export function continues({ journals }: Point, later: Point): boolean {
   return (
     later.journals.length === journals.length &&

@@ -9,11 +9,12 @@
  * Invariants:
  *   SHAREDCOUNTERS-1  In any window at most `limit` requests of a subject are admitted, by all threads together: times
  *                     are kept, in ascending order, not a count.
- *   SHAREDCOUNTERS-2  A bucket is read and written only under its lock, which is held for about a microsecond: nothing
- *                     waits while it has one. A thread ends only between two turns of its event loop, with no lock.
- *   SHAREDCOUNTERS-3  A full bucket refuses no one: the subject that was counted longest ago leaves it. The hash has a
- *                     key, so no one can choose whom that is.
- *   SHAREDCOUNTERS-4  A time that is a window or more ahead is forgotten, as by COUNTERS-4.
+ *   SHAREDCOUNTERS-2  A bucket is read and written only under its lock, which is held for about a microsecond: no code
+ *                     waits for anything while it holds one. A thread ends only between two turns of its event loop,
+ *                     with no lock.
+ *   SHAREDCOUNTERS-3  A full bucket refuses no one: its least recently counted subject is dropped. The hash has a
+ *                     secret key, so no client can choose which subject that is.
+ *   SHAREDCOUNTERS-4  A time that lies a window or more in the future is forgotten, as in COUNTERS-4.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { TextHash } from '../../shared/base/textHash.ts';

@@ -104,7 +104,7 @@ export class ControlRecords {
     }
   }
 
-  /** A member that has found an empty log may lead; it follows when another one was first. */
+  /** A member that has found an empty log may lead; it follows if another member was first. */
   #follow(): ChangedRows {
     this.#file.follow();
     this.#changed ??= new ChangedRows(this.#raw, keptColumns());

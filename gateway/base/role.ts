@@ -1,13 +1,13 @@
 /**
- * The role of a member of a cluster (RULES.md 18.4): it decides whether requests that change something are carried out
- * here. An exchange on one machine has none.
+ * The role of a member of a cluster (RULES.md 18.4): it decides if this member carries out requests that change
+ * something. An exchange on one machine has no role.
  */
 import type { Refusal } from './refusal.ts';
 
 export type Role = {
-  /** On a standby the time of which everything that the log held is shown by now; null when it leads, or has none. */
+  /** On a standby: all log entries up to this time are applied. Null if it leads, or knows no such time. */
   readonly asOfMs: number | null;
-  /** The same of read.db, which may be older. */
+  /** The same for read.db, which may be older. */
   readonly pastAsOfMs: number | null;
   /**
    * The value of the header X-SVC-Role, with the header lines after it.

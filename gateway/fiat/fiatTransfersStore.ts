@@ -97,7 +97,7 @@ export class FiatTransfers {
     return this.#statements.nextNonce.get(sender) ?? 0;
   }
 
-  /** The envelope that has to be accepted before another one is made; undefined for none. */
+  /** The envelope that must be accepted before a new one is made; undefined if there is none. */
   unsent(sender: string): StoredEnvelope | undefined {
     return this.#statements.unsent.get(sender);
   }

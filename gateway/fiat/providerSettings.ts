@@ -13,7 +13,7 @@ type Names = readonly string[];
 export class SettingReader {
   readonly #settings: ProviderSettings;
 
-  /** @param known the names that the provider has: another one is a mistake. */
+  /** @param known the names that the provider has: an unknown name is a mistake */
   constructor(settings: ProviderSettings, known: Names) {
     this.#settings = settings;
     const unknown = Object.keys(settings).find((name) => !known.includes(name));

@@ -47,7 +47,7 @@ export type Relayed =
 type Place = {
   readonly accountNonce: number;
   readonly replaced: StoredEnvelope | null;
-  /** The rail does not know that transaction: the same fee is enough for another one. */
+  /** The rail does not know that transaction: a new one may have the same fee. */
   readonly isForgotten: boolean;
 };
 

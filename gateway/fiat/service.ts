@@ -295,7 +295,7 @@ export class FiatService {
   }
 }
 
-/** Null: the same signature is there already; a refusal: another one is. */
+/** Returns null if the same signature is stored already, and a refusal if a different one is. */
 function repetition({ signature: kept }: Intent, signature: string): 'new' | Refusal | null {
   if (kept === null) return 'new';
   return kept.toLowerCase() === signature.toLowerCase() ? null : conflict('another signature is kept already');

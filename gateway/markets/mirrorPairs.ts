@@ -25,7 +25,7 @@ export function mirrorPair(markets: readonly MarketEntry[], statusOf: StatusOf):
   return isCanonical(a, b) ? { canonical: a, mirror: b } : { canonical: b, mirror: a };
 }
 
-/** No trader can go to a draft or to a cancelled market, so neither stands for another one. */
+/** No trader can be sent to a draft or a cancelled market, so neither stands for its mirror. */
 function isListed(status: MarketStatus | null): boolean {
   return status !== null && status !== MARKET_STATUS.DRAFT && status !== MARKET_STATUS.CANCELLED;
 }

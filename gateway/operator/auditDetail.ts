@@ -25,7 +25,7 @@ export function toDetail(json: string): Detail | null {
   }
 }
 
-/** Of members that both states have, only those that differ; of the others, all. */
+/** Fields that both states have are listed only if they differ; fields of one state are always listed. */
 export function changedMembers(before: Detail, after: Detail): { readonly before: Detail; readonly after: Detail } {
   const isSame = (name: string): boolean => {
     return Object.hasOwn(before, name) && Object.hasOwn(after, name) && isEqual(before[name], after[name]);

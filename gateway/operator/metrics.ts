@@ -14,7 +14,7 @@ type AnyReader = (from: MetricsSources, observe: (labels: Labels, value: number 
 
 /** Interval of the samples of the event loop's delay: short enough to see a stall, long enough to cost nothing. */
 const LOOP_SAMPLE_MS = 200;
-/** Gauges that are called like counters, against the rules of the format; each is the sum of another one. */
+/** Gauges with the names of counters, against the rules of the format; each is the sum of a labelled metric. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 export class Metrics {

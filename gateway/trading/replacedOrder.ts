@@ -1,4 +1,4 @@
-/** The order that gave way to another one, as the answer to the replacement shows it (RULES.md 7.10). */
+/** The order that was replaced, as the answer to the replacement shows it (RULES.md 7.10). */
 import type { ReplacedOrder } from '../../shared/api/orders.ts';
 import { ORDER_STATUS } from '../../shared/base/codes.ts';
 import { HASH_BYTES, toHex } from '../../shared/base/hex.ts';

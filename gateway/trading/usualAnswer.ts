@@ -38,7 +38,7 @@ const ANSWERS = Array.from({ length: 1 + MOST_AMOUNT_DIGITS }, (_, digits) =>
 );
 const id = new Uint8Array(UUID_BYTES);
 
-/** The answer to an order that was accepted; null: it is another one than the usual. */
+/** The answer to an accepted order, or null if the answer does not have the usual form. */
 export function usualAnswer(views: Views, { shard, result }: ShardReply, terms: OrderTerms): Buffer | null {
   const { clientId, groupName, makerAmount } = terms;
   if (result.status() !== ORDER_STATUS.OPEN || clientId !== undefined || groupName !== undefined) return null;

@@ -31,7 +31,7 @@ export type EdgeOptions = {
   readonly threads: ThreadsReport;
   readonly feed: AdminFeed;
   readonly lifecycle: Lifecycle;
-  /** The second in which this process may have been preceded by another one, whose nonces are lost. */
+  /** The second until which an earlier process may have run; the nonces that it accepted are lost. */
   readonly startedSec: number;
   /** Null without a cluster. */
   readonly member: MemberRole | null;

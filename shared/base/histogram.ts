@@ -41,7 +41,7 @@ export class Histogram {
     return Float64Array.from(this.#cells);
   }
 
-  /** @param cells a copy of another one with the same bounds */
+  /** @param cells a copy of the cells of a histogram with the same bounds */
   add(cells: Float64Array): void {
     assert(cells.length === this.#cells.length, 'histogram: bounds are the same');
     for (const [index, value] of cells.entries()) this.#cells[index] += value;

@@ -1,4 +1,4 @@
-/** The last whole line of a file of JSON lines, after which there may be the start of another one, or room for it. */
+/** The last whole line of a file of JSON lines, which may be followed by an incomplete line, or by reserved space. */
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 
 const CHUNK_BYTES = 512 << 10;

@@ -21,7 +21,7 @@ export function common(method: string, answer: unknown, head: number): unknown {
       return { ...picked(answer, RECEIPT), logs: listed(fieldOf(answer, 'logs')).map((log) => picked(log, LOG)) };
     }
     case 'eth_getTransactionByHash':
-      // Of a transaction that waits for a block one pool knows, and another one does not.
+      // A transaction that waits for a block may be in one node's pool and not in another's.
       return isAbove(answer, head) ? null : picked(answer, TRANSACTION);
     case 'eth_getLogs':
       return listed(answer).map((log) => picked(log, PLACED_LOG));

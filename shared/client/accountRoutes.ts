@@ -155,7 +155,9 @@ export class AccountRoutes extends MarketDataClient {
     return this.requests.send('DELETE', '/v1/orders/cancel-market', payload);
   }
 
-  /** Arms the switch: without another one in 15 seconds the orders of all keys of the account are cancelled. */
+  /**
+   * Arms the switch: without another heartbeat within 15 seconds, the orders of all keys of the account are cancelled.
+   */
   heartbeat(): Promise<HeartbeatResponse> {
     return this.requests.send('POST', '/v1/orders/heartbeat', {});
   }

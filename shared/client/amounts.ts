@@ -4,8 +4,7 @@
  * to one USDC; a lot is the least quantity, of `ticksPerUnit` units of a token. A tick and a lot together cost one unit
  * of USDC, so nothing is ever rounded.
  *
- * A number of JavaScript is refused where an amount is expected: 0.1 + 0.2 is not 0.3, and most decimals are none of
- * it.
+ * JavaScript numbers are refused as amounts: 0.1 + 0.2 is not 0.3, and most decimals have no exact number.
  */
 import { MAX_ORDER_AMOUNT } from '../base/codes.ts';
 import { NOT_A_NUMBER, tickToPrice, tryParsePriceTicks } from '../base/units.ts';

@@ -1,4 +1,4 @@
-/** An order takes the place of another one (RULES.md 7.10): it is the same but for what is changed. */
+/** Replaces an order by a new one (RULES.md 7.10), which differs only in the given options. */
 import { formatUnits } from './amounts.ts';
 import type { ExactIntent, OrderIntent } from './order.ts';
 import type { PlaceIntent } from './placer.ts';

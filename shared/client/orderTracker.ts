@@ -44,7 +44,7 @@ type Followed = {
   /** The order may have reached the exchange or not: none there is no news. */
   isUncertain: boolean;
   isReading: boolean;
-  /** It was asked for a read while another one was under way, which may be too early. */
+  /** A read was requested while an earlier one was under way, which may have been too early. */
   isDue: boolean;
 };
 

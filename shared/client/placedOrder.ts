@@ -17,7 +17,7 @@ type Orders = {
 
 /** The answer to a placement, with what the answer to an amend has beside it. */
 export type PlacedAnswer = PlacementResponse & Partial<Omit<AmendResponse, keyof PlacementResponse>>;
-/** Sends an order in the place of another one. */
+/** Sends an order that replaces an existing one. */
 export type Change = (
   way: 'amend' | 'replace',
   changes: OrderChanges,

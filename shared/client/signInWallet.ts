@@ -3,7 +3,7 @@
  *
  * Invariants:
  *   SIGNINWALLET-1  A wallet signs only a message of EIP-4361 that names its own address and a domain that the caller
- *                   expects: an exchange cannot have a message for another one signed.
+ *                   expects: an exchange cannot obtain a signature on a message for a different exchange.
  */
 
 export type TextWallet = { readonly address: string; signMessage(text: string): Promise<string> };

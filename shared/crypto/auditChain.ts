@@ -19,7 +19,7 @@ export type AuditFields = Readonly<Record<string, unknown>>;
 /** The end of a chain: the number of the last record, and its hash. */
 export type AuditHead = { readonly sequence: number; readonly hash: string };
 
-/** A line that is whole: its hash is that of its text. Whether it follows another one is for the caller to compare. */
+/** An intact line: its hash matches its text. The caller must check that it follows the previous line. */
 export type AuditLine = {
   readonly sequence: number;
   readonly event: string;

@@ -7,7 +7,7 @@ export const MASTER_KEY_BYTES = 32;
 export const MASTER_KEY_FILE = 'master.key';
 /** In place of a key, MASTER_KEY says so that the key is meant to be in that file. */
 export const IN_FILE = 'file';
-/** The end of the name of a file that replaces another one once everything is sealed under a new master key. */
+/** The suffix of a file that replaces the original once everything is sealed under a new master key. */
 export const NEXT = '.next';
 /**
  * Rows of the table `platform`, sealed, as base64: an empty text, the administrator's token, what pseudonyms need, what

@@ -12,7 +12,7 @@ export type StoreDatabase = Pick<Database, 'prepare' | 'inTransaction' | 'readon
   exec(sql: string): unknown;
   close(): unknown;
   transaction<A extends unknown[], R>(body: (...values: A) => R): (...values: A) => R;
-  /** The member follows another one: its stores write nothing of their own accord. */
+  /** The member follows a leader: its stores write nothing by themselves. */
   readonly isFollowing?: boolean;
 };
 

@@ -92,7 +92,7 @@ export class ChainRail implements RampRail {
     if (sent === null) return false;
     this.#sent.set(transfer.nonce, { ...sent, askedMs: nowMs });
     const result = await this.#ask.railBroadcast({ signed: sent.signed });
-    // The place of a transaction of before the start, or too low a price: the next time another one is made.
+    // The transaction's nonce was used before the start, or its price is too low: a new one is made next time.
     if (result === 'nonce_too_low') this.#sent.delete(transfer.nonce);
     if (result === 'underpriced') this.#sent.set(transfer.nonce, { ...sent, builtMs: 0, askedMs: nowMs });
     return result === 'accepted';

@@ -57,7 +57,7 @@ const ANSWERS: readonly unknown[] = ['right', 'errors', 'hanging', 'garbage', 'e
 
 const STATEMENTS: readonly unknown[] = ['right', 'omitting', 'inventing', 'altering', 'refunding', 'charging_back'];
 
-/** @returns null where a name or a value is none of these. */
+/** @returns null if a name or value is unknown */
 export function trySwitched(switches: Switches, changes: unknown): Switches | null {
   if (typeof changes !== 'object' || changes === null || Array.isArray(changes)) return null;
   const isRight = Object.entries(changes).every(([name, value]) => Object.hasOwn(USUAL, name) && isValue(name, value));

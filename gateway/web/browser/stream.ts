@@ -3,7 +3,7 @@
  * a socket of the session, books of all others over one without credentials.
  *
  * Invariants:
- *   WEBSTREAM-1  A tab has one socket; another visitor gets another one, and the one before is closed.
+ *   WEBSTREAM-1  A tab has one socket; for another visitor a new socket is opened, and the old one is closed.
  */
 import { useEffect, useState } from 'preact/hooks';
 import type { StreamSocket } from '../../../shared/client/stream/connection.ts';

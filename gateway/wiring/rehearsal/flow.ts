@@ -21,7 +21,7 @@ type Placed = { readonly request: Buffer; readonly orderHash: string };
 /** Two prices of Yes and No that meet, so that an order of one and an order of the other make a pair of tokens. */
 const RESTING_PRICE = '0.40';
 const MEETING_PRICE = '0.60';
-/** Of so many orders one meets another one. */
+/** One in so many orders meets a resting order. */
 const MEETS_EACH = 8;
 const BATCH_ORDERS = 15;
 const BATCHES_EACH_TURN = 2;
