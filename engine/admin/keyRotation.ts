@@ -1,6 +1,6 @@
 /**
- * `admin keys rotate`: seals everything that is sealed under the master key under a new one. The exchange must be
- * stopped; the caller holds its lock. clusterKeys.ts has what a cluster needs besides.
+ * `admin keys rotate`: seals everything that is sealed under the master key under a new one (RULES.md 10.14). The
+ * exchange must be stopped; the caller holds its lock. clusterKeys.ts has what a cluster needs besides.
  *
  *   next files written ──► control.db, one transaction ──► next files take their names
  *                          └─ from here on the new key holds

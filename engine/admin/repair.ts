@@ -1,5 +1,5 @@
 /**
- * Carries out a plan (plan.ts). The exchange must be stopped; the caller holds its lock.
+ * Carries out a plan (plan.ts; RULES.md 10.28). The exchange must be stopped; the caller holds its lock.
  *
  * Invariants:
  *   REPAIR-1  Nothing is deleted but the index of a write-ahead log, which SQLite makes again. A file that is replaced

@@ -1,5 +1,5 @@
 /**
- * Makes a point of a backup from a data directory, beside an exchange that runs on it or without one.
+ * Makes a point of a backup from a data directory, beside an exchange that runs on it or without one (RULES.md 10.26).
  *
  *   journal.key, held.mark, databases, private frames, snapshots ──► journals, to their ends ──►
  *   control.db, and the cut ──► journals, up to it ──► audit.log and small files ──► the manifest

@@ -1,7 +1,8 @@
 /**
  * Open orders that expire, soonest first: a binary heap of slots by (expirationSec, order sequence), so that orders
- * expire in the same order at every replay. A slot knows its index in the heap, so a cancel removes it at once, and
- * cancelled orders with distant expirations do not stay in the heap. Owner: the shard thread.
+ * expire in the same order at every replay (RULES.md 2.8). A slot knows its index in the heap, so a cancel removes it
+ * at once, and cancelled orders with distant expirations do not stay in the heap.
+ * Owner: the shard thread.
  *
  * Invariants (walked by core/invariants.ts):
  *   EXPIRY-1  heapIndex[heap[i]] = i for every i below size, and an order that does not expire has heapIndex NONE.

@@ -1,6 +1,7 @@
 /**
- * Executes accepted orders: reservation, slot, matching, and the replacement of one order by another. A part of
- * apply.ts, bound by the rules stated there. Owner: the shard thread.
+ * Executes accepted orders: reservation, slot, matching, and the replacement of one order by another (RULES.md 2.7). A
+ * part of apply.ts, bound by the rules stated there.
+ * Owner: the shard thread.
  */
 import { assert } from '../../shared/base/assert.ts';
 import * as codes from '../../shared/base/codes.ts';

@@ -1,5 +1,6 @@
 /**
- * The journal of one shard: every accepted command with the events it caused, in a SQLite file of its own.
+ * The journal of one shard: every accepted command with the events it caused, in a SQLite file of its own (RULES.md
+ * 10.5).
  * Owner: the shard thread has the only connection that writes rows. The projector reads through a JournalReader, and a
  * Checkpointer, where there is one, copies pages from the WAL into the file.
  *

@@ -1,6 +1,6 @@
 /**
- * The keys of one shard: tags under them show that rows and snapshots were written by this exchange. A program that can
- * write the files, but does not have MASTER_KEY, can neither add nor change one.
+ * The keys of one shard: tags under them show that rows and snapshots were written by this exchange (RULES.md 10.12). A
+ * program that can write the files, but does not have MASTER_KEY, can neither add nor change one.
  */
 import type { JournalKey } from '../../shared/base/journalKey.ts';
 import { Mac } from '../../shared/crypto/mac.ts';

@@ -1,5 +1,5 @@
 /**
- * Copies of read.db, which may be the only ones of older history.
+ * Copies of read.db, which may be the only ones of older history (RULES.md 10.19).
  *
  * Invariant:
  *   DBCOPY-1  A copy under its final name is whole and on disk, whatever ended the process or filled the disk.

@@ -1,5 +1,5 @@
 /**
- * Settlement on a chain: journals become work, work becomes transactions, receipts become statuses.
+ * Settlement on a chain: journals become work, work becomes transactions, receipts become statuses (RULES.md 17.1).
  *
  *   journals ──► work ──► job and envelope ──► signed bytes ──► broadcast ──► mined ──► final
  *   follower.ts           drafts.ts            shared/chain/envelopes.ts      outcomes.ts

@@ -1,7 +1,7 @@
 /**
- * The signature checks of a shard. While commands wait in its queue, it works ahead: it checks the signatures of those
- * that wait together, in one batch, and keeps each verdict until the engine asks for it. It never waits for a batch to
- * fill: a batch has what waits at that moment, and one order alone is checked alone.
+ * The signature checks of a shard (RULES.md 5.11). While commands wait in its queue, it works ahead: it checks the
+ * signatures of those that wait together, in one batch, and keeps each verdict until the engine asks for it. It never
+ * waits for a batch to fill: a batch has what waits at that moment, and one order alone is checked alone.
  * Owner: the shard's thread. The loop calls `work` before each command, for a slice at a time, and `take` when a
  * command runs; then the engine asks.
  *

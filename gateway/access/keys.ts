@@ -1,5 +1,5 @@
 /**
- * API keys, opened and in memory for the authenticator, sealed and hashed in control.db.
+ * API keys, opened and in memory for the authenticator, sealed and hashed in control.db (RULES.md 4.5).
  * Owner: the gateway thread.
  *
  * Invariants:

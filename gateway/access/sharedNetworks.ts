@@ -1,7 +1,7 @@
 /**
  * The /64s of IPv6 that are counted as themselves in this period (prefixes.ts), in memory that all gateway threads
- * share: a front counts a request from one of them as the gateway thread would. As what any other network is counted is
- * decided by that thread alone.
+ * share: a front counts a request from one of them as the gateway thread would (RULES.md 4.10). As what any other
+ * network is counted is decided by that thread alone.
  * Owner: the gateway thread writes, fronts read.
  *
  *   buffer   start of the period | slots, WAYS to a bucket

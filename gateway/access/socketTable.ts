@@ -1,8 +1,8 @@
 /**
- * The holders of a port's connections, as the operating system knows them. uWebSockets.js says from which address a
- * connection came when it opens, but not when it closes; Linux lists every open one. The list of ten thousand takes the
- * kernel some 20 ms, which a thread of the pool waits for, and comes in pieces that this thread reads in passing. It is
- * asked for only while connections are becoming scarce.
+ * The holders of a port's connections, as the operating system knows them (RULES.md 4.10). uWebSockets.js says from
+ * which address a connection came when it opens, but not when it closes; Linux lists every open one. The list of ten
+ * thousand takes the kernel some 20 ms, which a thread of the pool waits for, and comes in pieces that this thread
+ * reads in passing. It is asked for only while connections are becoming scarce.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { peerSubject } from '../base/clientAddress.ts';

@@ -1,6 +1,6 @@
 /**
- * The settings of an exchange that settles on a chain (RULES.md 17.1). RPC_URL turns that on; all others only have a
- * meaning beside it. Keys and the address of the node are secrets: no message repeats them.
+ * The settings of an exchange that settles on a chain (RULES.md 17.1, 17.3). RPC_URL turns that on; all
+ * others only have a meaning beside it. Keys and the address of the node are secrets: no message repeats them.
  */
 
 import type { SignerAt } from '../../shared/base/chainFacts.ts';

@@ -1,6 +1,6 @@
 /**
  * Coinbase Onramp and Offramp, as documented for partners: session tokens, launch URLs, lists of transactions and
- * webhooks.
+ * webhooks (RULES.md 16.60 to 16.65).
  *
  * Invariants:
  *   COINBASE-1  Each request has a token of its own. A session token is minted once per launch and never twice: only

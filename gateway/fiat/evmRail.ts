@@ -1,6 +1,7 @@
 /**
- * The rail on a chain: USDC as it is there. All knowledge of the chain comes from the settlement thread
- * (shared/chain/relay.ts), which also has the relayer's key; account nonces and bytes are rows of relayer.ts here.
+ * The rail on a chain: USDC as it is there (RULES.md 16.46). All knowledge of the chain comes from the settlement
+ * thread (shared/chain/relay.ts), which also has the relayer's key; account nonces and bytes are rows of relayer.ts
+ * here.
  * Owner: the gateway thread.
  *
  * Invariants:

@@ -1,6 +1,6 @@
 /**
- * Sends signed transfers with the exchange's own key, which pays for them. A failure at any point leaves bytes that can
- * be sent again, and no second transfer: the token carries out a transfer once by (from, nonce).
+ * Sends signed transfers with the exchange's own key, which pays for them (RULES.md 16.21). A failure at any point
+ * leaves bytes that can be sent again, and no second transfer: the token carries out a transfer once by (from, nonce).
  * Owner: the gateway thread, one process at a time (`mayBroadcast`).
  *
  *   preflight ──► row with account nonce, unsigned and signed bytes, durable ──► broadcast ──► accepted

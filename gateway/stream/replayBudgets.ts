@@ -1,6 +1,7 @@
 /**
- * A token bucket of bytes for books and replays, per owner of connections (a key or an address). Live frames are not
- * counted. Owner: the gateway thread.
+ * A token bucket of bytes for books and replays, per owner of connections (a key or an address; RULES.md 8.12). Live
+ * frames are not counted.
+ * Owner: the gateway thread.
  */
 
 type Allowance = { readonly stockBytes: number; readonly bytesPerSecond: number };

@@ -1,6 +1,6 @@
 /**
  * Ids that are time-ordered and the same at every replay: UUIDs in the layout of version 7 whose random part is the
- * shard, the kind and the shard's own counter.
+ * shard, the kind and the shard's own counter (RULES.md 2.10).
  *
  *   48 bits time in ms | 0111 | 12 bits shard | 10 | 6 bits kind | 56 bits sequence
  */

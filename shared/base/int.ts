@@ -1,7 +1,7 @@
 /**
- * Checked arithmetic on safe integers (up to 2^53 - 1). Money and quantities are plain numbers that are always safe
- * integers; every sum or product that could leave that range goes through here, so an overflow is an assertion and
- * never a rounded amount.
+ * Checked arithmetic on safe integers (up to 2^53 - 1; RULES.md 1.1). Money and quantities are plain numbers that are
+ * always safe integers; every sum or product that could leave that range goes through here, so an overflow is an
+ * assertion and never a rounded amount.
  */
 import { assert, unreachable } from './assert.ts';
 

@@ -1,4 +1,4 @@
-/** `npm run ramp`: the sandbox provider as a process of its own. */
+/** `npm run ramp`: the sandbox provider as a process of its own (RULES.md 16.70 to 16.78). */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';

@@ -1,7 +1,7 @@
 /**
  * Rare requests, once in every act of a rehearsal: headers that few clients send, the last request of a connection, an
- * act of an administrator, requests that are refused. Code that V8 has compiled without having seen them is thrown away
- * when the first of them comes, and the orders after it run slowly again.
+ * act of an administrator, requests that are refused (RULES.md 10.25). Code that V8 has compiled without having seen
+ * them is thrown away when the first of them comes, and the orders after it run slowly again.
  */
 import { OUTCOME } from '../../../shared/base/codes.ts';
 import { prepareRequest } from '../../../shared/client/request.ts';
