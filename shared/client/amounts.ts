@@ -11,6 +11,9 @@ import { NOT_A_NUMBER, tickToPrice, tryParsePriceTicks } from '../base/units.ts'
 
 const DECIMALS = 6;
 const UNITS_FORM = /^(0|[1-9]\d*)(?:\.(\d{1,6}))?$/;
+const PRICE_FORM = /^(0|[1-9]\d{0,9})(?:\.(\d{1,15}))?$/;
+/** A price of an order that does not rest may be between the ticks: it is counted in so many parts of a USDC. */
+export const PRICE_SCALE = 10n ** 15n;
 const MOST_UNITS = BigInt(MAX_ORDER_AMOUNT);
 
 /** "12.5" tokens or USDC are 12,500,000n units. RangeError unless it is a decimal of at most six places. */
@@ -35,6 +38,13 @@ export function parsePrice(text: string, ticksPerUnit: number): bigint {
   const ticks = tryParsePriceTicks(textOf(text, 'a price'), ticksPerUnit);
   if (ticks === NOT_A_NUMBER) throw offPrices(text, ticksPerUnit);
   return BigInt(ticks);
+}
+
+/** "0.655", on any grid or none, times PRICE_SCALE. RangeError unless it is a decimal of at most 15 places. */
+export function parseScaledPrice(text: string): bigint {
+  const match = PRICE_FORM.exec(textOf(text, 'a price'));
+  if (match === null) throw new RangeError(`price ${text} is not a decimal number`);
+  return BigInt(match[1] + (match[2] ?? '').padEnd(15, '0'));
 }
 
 /** 65n ticks of a market with 100 are "0.65". */

@@ -1,16 +1,13 @@
 /**
  * Orders at the market: so many dollars or tokens, taken from the book at once, and never at a price that is worse than
- * the best one of now by more than the caller allows. The preview says exactly, in units, what the book of now gives.
- *
- * Invariant:
- *   MARKETORDER-1  A buyer never pays more than `usd`, whatever the book has become: it buys the tokens that so much
- *                  pays for at the limit.
+ * the best one of now by more than the caller allows. The preview says exactly, in units, what the book of now gives; a
+ * buyer never pays more than `usd`, whatever the book has become (SWEEP-1).
  */
 import type { Outcome } from '../base/codes.ts';
 import { formatPrice, parseUnits } from './amounts.ts';
 import type { OrderMarket } from './order.ts';
 import type { PlaceIntent } from './placer.ts';
-import { facing, feeOf, type Levels, type Side, sweep } from './sweep.ts';
+import { atMarket, feeOf, type Levels, type Side } from './sweep.ts';
 import type { SelfTradeName } from './types.ts';
 
 type VerifiedBook = { readonly marketId: string; readonly state: string; levels(outcome: Outcome): Levels };
@@ -66,13 +63,14 @@ export function marketPreview(
   if ((usd === undefined) === (size === undefined)) throw new TypeError('an order at the market has usd or a size');
   const ticksPerUnit = market.ticks_per_unit;
   const grid = BigInt(ticksPerUnit);
-  const limit = limitTicks(side, levels, ticksPerUnit, unitsOf(maxSlippage));
-  // MARKETORDER-1.
-  const lots = usd === undefined ? unitsOf(size!) / grid : unitsOf(usd) / limit;
-  const sizeAtomic = lots * grid;
+  const amount = usd === undefined ? { sizeAtomic: unitsOf(size!) } : { usdMicro: unitsOf(usd) };
+  const slippage = { ticks: (unitsOf(maxSlippage) * grid) / UNITS, from: 'best' } as const;
+  const taking = atMarket(levels, side, ticksPerUnit, amount, slippage);
+  if (taking === null) throw new RangeError(`nothing is ${side === 'BUY' ? 'offered' : 'bid for'} at the moment`);
+  const { limitTicks, lots, taken } = taking;
   if (lots <= 0n) throw new RangeError('the amount pays for no lot of tokens');
-  if (usd === undefined && sizeAtomic !== unitsOf(size!)) throw new RangeError(`${size} is no whole number of lots`);
-  const taken = sweep(levels, side, ticksPerUnit, sizeAtomic, Number(limit));
+  if (usd === undefined && unitsOf(size!) % grid !== 0n) throw new RangeError(`${size} is no whole number of lots`);
+  const limit = BigInt(limitTicks);
   const gross = side === 'BUY' ? taken.filledAtomic : taken.notionalMicro;
   const feeAtomic = feeOf(gross, feeRateBps);
   return {
@@ -86,7 +84,7 @@ export function marketPreview(
       timeInForce: 'FAK',
     },
     limitPrice: formatPrice(limit, ticksPerUnit),
-    sizeAtomic,
+    sizeAtomic: lots * grid,
     limitMicro: lots * limit,
     filledAtomic: taken.filledAtomic,
     notionalMicro: taken.notionalMicro,
@@ -94,16 +92,6 @@ export function marketPreview(
     receivedAtomic: gross - feeAtomic,
     averagePrice: taken.filledAtomic === 0n ? null : ratio(taken.notionalMicro, taken.filledAtomic),
   };
-}
-
-function limitTicks(side: Side, levels: Levels, ticksPerUnit: number, slippage: bigint): bigint {
-  const [best] = facing(levels, side);
-  if (best === undefined) throw new RangeError(`nothing is ${side === 'BUY' ? 'offered' : 'bid for'} at the moment`);
-  const grid = BigInt(ticksPerUnit);
-  const bestTicks = (parseUnits(best.price) * grid) / UNITS;
-  const steps = (slippage * grid) / UNITS;
-  if (side === 'BUY') return bestTicks + steps < grid ? bestTicks + steps : grid - 1n;
-  return bestTicks > steps ? bestTicks - steps : 1n;
 }
 
 /** A text in its decimals, or units. */

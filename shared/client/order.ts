@@ -2,8 +2,17 @@
  * Turns "buy 100 at 0.65" into the exact amounts of an order, which rounds nothing. What signs them is in
  * orderSigner.ts: a program whose wallet signs by itself does not load the code of private keys.
  */
-import type { Outcome } from '../base/codes.ts';
-import { checkedLots, checkedTicks, parseLots, parsePrice } from './amounts.ts';
+import { MAX_ORDER_AMOUNT, type Outcome } from '../base/codes.ts';
+import {
+  checkedLots,
+  checkedTicks,
+  formatUnits,
+  PRICE_SCALE,
+  parseLots,
+  parsePrice,
+  parseScaledPrice,
+  parseUnits,
+} from './amounts.ts';
 import type { PlacementBody, SelfTradeName, SideName, TimeInForceName } from './types.ts';
 
 /** The parts of a market that an order depends on: its tokens and its grid. */
@@ -26,7 +35,10 @@ type OrderTerms = {
   orderGroup?: string | undefined;
 };
 
-/** `price` in USDC per token ("0.65") and `size` in tokens ("12.5"), both exactly on the market's grid. */
+/**
+ * `price` in USDC per token ("0.65") and `size` in tokens ("12.5"). GTC and GTD have both on the market's grid; FOK and
+ * FAK need only come out in whole units of USDC (RULES.md 1.4).
+ */
 export type OrderIntent = OrderTerms & { price: string; size: string };
 
 /** The same in the integers of the exchange: 65n ticks of a market with 100, 125,000n lots of 0.0001 tokens. */
@@ -40,12 +52,13 @@ export type SignedOrder = { body: PlacementBody; orderHash: string };
 /** `maker` is the wallet that pays, if the signing key is its delegate; the salt is random unless given. */
 export type SigningOptions = { maker?: string | undefined; salt?: string | undefined };
 
-/** Throws a RangeError for a price or a size off the grid, and a TypeError for one that is a number of JavaScript. */
+/**
+ * Throws a RangeError for a price and a size that the exchange would refuse whatever the book is, or that no whole
+ * amounts say, and a TypeError for one that is a number of JavaScript.
+ */
 export function draftOrder(intent: OrderIntent | ExactIntent): OrderDraft {
   const { market, side } = intent;
-  const { priceTicks, quantityLots } = gridOf(intent);
-  const quantityAtomic = quantityLots * BigInt(market.ticks_per_unit);
-  const notionalMicro = quantityLots * priceTicks;
+  const { quantityAtomic, notionalMicro } = amountsOf(intent);
   const isBuy = side === 'BUY';
   return {
     market_id: market.id,
@@ -66,19 +79,50 @@ export function draftOrder(intent: OrderIntent | ExactIntent): OrderDraft {
   };
 }
 
+type Amounts = { readonly quantityAtomic: bigint; readonly notionalMicro: bigint };
+
 /** Each of the two is said in one of its ways. */
-function gridOf(intent: OrderIntent | ExactIntent): Pick<ExactIntent, 'priceTicks' | 'quantityLots'> {
-  const ticksPerUnit = intent.market.ticks_per_unit;
+function amountsOf(intent: OrderIntent | ExactIntent): Amounts {
+  const { market, side, timeInForce } = intent;
+  const ticksPerUnit = market.ticks_per_unit;
   const { price, size, priceTicks, quantityLots } = intent as Partial<OrderIntent & ExactIntent>;
   const isExact = (given: unknown): boolean => given === undefined || typeof given === 'bigint';
   if ((price !== undefined && priceTicks !== undefined) || (size !== undefined && quantityLots !== undefined)) {
     throw new TypeError('an order has a price or priceTicks, and a size or quantityLots');
   }
   if (!isExact(priceTicks) || !isExact(quantityLots)) throw new TypeError('priceTicks and quantityLots are bigints');
-  return {
-    priceTicks: priceTicks === undefined ? parsePrice(price!, ticksPerUnit) : onGrid(priceTicks, ticksPerUnit),
-    quantityLots: quantityLots === undefined ? parseLots(size!, ticksPerUnit) : checkedLots(quantityLots, ticksPerUnit),
-  };
+  if (timeInForce !== 'FOK' && timeInForce !== 'FAK') {
+    const ticks = priceTicks === undefined ? parsePrice(price!, ticksPerUnit) : onGrid(priceTicks, ticksPerUnit);
+    const lots = quantityLots === undefined ? parseLots(size!, ticksPerUnit) : checkedLots(quantityLots, ticksPerUnit);
+    return { quantityAtomic: lots * BigInt(ticksPerUnit), notionalMicro: lots * ticks };
+  }
+  const perTick = PRICE_SCALE / BigInt(ticksPerUnit);
+  const quantityAtomic = quantityLots === undefined ? parseUnits(size!) : quantityLots * BigInt(ticksPerUnit);
+  const scaledPrice = priceTicks === undefined ? parseScaledPrice(price!) : priceTicks * perTick;
+  return checkedTaking({ quantityAtomic, scaledPrice }, side, ticksPerUnit);
+}
+
+/** Of an order that does not rest: what the exchange refuses of it whatever the book is (RULES.md 1.4). */
+function checkedTaking(
+  { quantityAtomic, scaledPrice }: { readonly quantityAtomic: bigint; readonly scaledPrice: bigint },
+  side: SideName,
+  ticksPerUnit: number,
+): Amounts {
+  const lotAtomic = BigInt(ticksPerUnit);
+  const scaled = quantityAtomic * scaledPrice;
+  const notionalMicro = scaled / PRICE_SCALE;
+  const [most, size] = [BigInt(MAX_ORDER_AMOUNT), formatUnits(quantityAtomic)];
+  if (quantityAtomic < lotAtomic || quantityAtomic > most || notionalMicro > most)
+    throw new RangeError(`size ${size} is less than a lot of ${formatUnits(lotAtomic)} tokens, or too large`);
+  if (scaled % PRICE_SCALE !== 0n)
+    throw new RangeError(`size ${size} at this price is no whole number of millionths of USDC`);
+  const hasTick =
+    side === 'BUY'
+      ? notionalMicro * lotAtomic >= quantityAtomic
+      : notionalMicro > 0n && notionalMicro * lotAtomic <= quantityAtomic * (lotAtomic - 1n);
+  if (!hasTick)
+    throw new RangeError(`${size} tokens for ${formatUnits(notionalMicro)} USDC: this market has no such price`);
+  return { quantityAtomic, notionalMicro };
 }
 
 function onGrid(ticks: bigint, ticksPerUnit: number): bigint {

@@ -57,6 +57,29 @@ test('markets are made, changed, paused, resumed, decided, cancelled and settled
   assert.equal((await admin.failure(1, 'admin', 'markets', 'resolve', id, '--outcome', 'yes')).code, 'CONFLICT');
 });
 
+test('markets, events and accounts are named as people know them, and several of a name are refused', async () => {
+  await admin.json('admin', 'events', 'create', '--title', 'Regatta', '--slug', 'regatta', '--category', 'Sport');
+  const boat = ['admin', 'markets', 'create', ...RAIN.with(1, 'Does the blue boat win?'), '--event', 'regatta'];
+  const { id } = await admin.json(...boat);
+  assert.equal((await admin.json('admin', 'markets', 'pause', 'blue boat')).id, id);
+  assert.equal((await admin.json('admin', 'markets', 'resume', 'regatta')).id, id);
+  assert.equal((await admin.json('admin', 'markets', 'pause', id.slice(0, 18))).id, id);
+  await admin.json(...boat.with(4, 'Does the red boat win?'));
+  assert.match((await admin.failure(2, 'admin', 'markets', 'pause', 'boat win')).error, /one of these/);
+  assert.equal((await admin.json('admin', 'markets', 'resolve', 'blue boat', '--outcome', 'No')).status, 'resolved');
+  assert.match((await admin.failure(2, ...boat.with(-1, 'gymkhana'))).error, /no event has the slug gymkhana/);
+
+  const wallet = makeWallet();
+  const made = await admin.json('admin', 'accounts', 'create', '--wallet', wallet.address, '--name', 'Grace');
+  for (const name of ['grace', wallet.address, made.id.slice(0, 18), made.id]) {
+    assert.equal((await admin.json('admin', 'deposit', name, '1')).status, 'completed', name);
+  }
+  assert.equal((await admin.json('keys', 'list', 'Grace')).api_keys.length, 0);
+  await admin.json('admin', 'accounts', 'create', '--wallet', makeWallet().address, '--name', 'Grace');
+  assert.match((await admin.failure(2, 'admin', 'accounts', 'state', 'Grace', 'frozen')).error, /one of these/);
+  assert.match((await admin.failure(2, 'admin', 'withdraw', 'Hopper', '1')).error, /no account is called Hopper/);
+});
+
 test('failed trades and money that waits are listed; without a chain there are none', async () => {
   assert.deepEqual(await admin.json('admin', 'trades', 'failed'), { trades: [], next_cursor: null });
   assert.match((await admin.lines('admin', 'trades', 'failed')).join('\n'), /no trades/);

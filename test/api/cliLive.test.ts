@@ -194,7 +194,7 @@ test('watch prints changes of markets, tickers and candles, as lines of JSON', a
     '--interval',
     '5m',
     '--outcome',
-    '1',
+    'no',
     '--count',
     '2',
   ]);

@@ -265,6 +265,21 @@ describe('looking', () => {
     const [, row] = await pmx.lines('orders', '--market', 'lark ascend');
     assert.match(row!, / BUY +Up +0\.10 .* Does the lark ascend\?$/, 'question and outcome, no ids');
     assert.match((await pmx.lines('cancel', '--market', 'lark ascend')).join(), /: 1$/);
+    const order = ['place', 'lark ascend', '--side', 'buy', '--price', '0.10', '--size', '10', '--outcome'];
+    for (const [name, index] of [
+      ['Down', 1],
+      ['down', 1],
+      ['do', 1],
+      ['up', 0],
+      ['Yes', 0],
+      ['NO', 1],
+    ] as const) {
+      const { order_hash } = await pmx.json(...order, name);
+      assert.equal((await pmx.json('order', order_hash)).outcome_index, index, name);
+    }
+    assert.match((await pmx.failure(2, ...order, 'sideways')).error, /sideways is none of Up, Down, yes, no$/);
+    assert.equal((await pmx.json('cancel', '--market', 'lark ascend', '--outcome', 'Down')).cancelled, 4);
+    assert.equal((await reader.json('book', 'lark ascend', '--outcome', 'up')).outcome_index, 0);
   });
 
   test('a sum buys what the book has for it, within the slippage, and a preview says so first', async () => {
@@ -274,23 +289,26 @@ describe('looking', () => {
     await other.place(market, { side: 'BUY', outcomeIndex: 1, price: '0.60', size: '10' });
     await other.place(market, { side: 'BUY', outcomeIndex: 1, price: '0.55', size: '20' });
     await other.place(market, { side: 'BUY', outcomeIndex: 1, price: '0.30', size: '100' });
-    const preview = await pmx.json('buy', market.id, '$8.50', '--preview');
+    const sum = ['buy', market.id, '$8.50', '--max-slippage', '0.05'];
+    const preview = await pmx.json(...sum, '--preview');
     assert.deepEqual(preview, { price: '0.45', size: '18.8888', cost_usdc_micro: '7999960', is_whole: true });
     assert.equal((await pmx.json('orders')).total, 0, 'nothing was sent');
+    const ofTheSdk = await other.client.previewMarket('BUY', market.id, { usd: '8.50', maxSlippage: '0.05' });
+    assert.equal(String(ofTheSdk.notionalMicro), preview.cost_usdc_micro, 'the SDK has the same rule');
     const narrow = await pmx.json('buy', market.id, '20usd', '--max-slippage', '0.04', '--preview');
-    assert.deepEqual([narrow.size, narrow.is_whole], ['10', false]);
-    const lines = await pmx.lines('buy', market.id, '$8.50');
+    assert.deepEqual(narrow, { price: '0.44', size: '45.4545', cost_usdc_micro: '4000000', is_whole: false });
+    const lines = await pmx.lines(...sum);
     assert.ok(lines.includes('in all      18.8888 tokens for 7.99996 USDC'), lines.join('\n'));
     assert.equal(
       (await pmx.json('balances')).usdc.available,
       '992000040',
       'no more than the sum, even if only the worst price were left',
     );
-    const wide = await pmx.json('buy', market.id, '100usd', '--max-slippage', '1', '--preview');
-    assert.deepEqual([wide.price, wide.is_whole], ['0.7', false], 'all that is there');
+    const wide = await pmx.json('buy', market.id, '200usd', '--max-slippage', '1', '--preview');
+    assert.deepEqual([wide.price, wide.is_whole], ['0.99', false], 'all that is there');
     await pmx.json('place', market.id, '--side', 'buy', '--size', '5', '--market-order');
     assert.equal(Number((await pmx.json('trades')).trades[0].price), 0.45);
-    assert.match((await pmx.failure(2, 'sell', market.id, '5tokens')).error, /no order to sell to/);
+    assert.match((await pmx.failure(2, 'sell', market.id, '5tokens')).error, /nothing is bid for/);
     assert.match((await pmx.failure(2, 'buy', market.id, '50')).error, /quoted/, 'what a shell leaves of $250');
     for (const args of [
       ['buy', market.id, '$0.000001'],

@@ -15,7 +15,7 @@ import {
   tryParseUnits,
 } from '../../../shared/base/units.ts';
 import type { Levels } from '../../../shared/client/stream/bookReplica.ts';
-import { facing, feeOf, type Side, type Sweep, sweep, sweepBudget } from '../../../shared/client/sweep.ts';
+import { atMarket, feeOf, type Side, type Sweep, sweep } from '../../../shared/client/sweep.ts';
 import type { SelfTradeName, TimeInForceName } from '../../../shared/client/types.ts';
 
 /** `MARKET` takes what is in the book at once, for so much money or so many tokens. */
@@ -137,10 +137,7 @@ function limitOrder({ cents, size }: Ticket, { ticksPerUnit }: Grid): Limited | 
   return typeof sizeAtomic === 'bigint' ? { limitTicks, sizeAtomic } : sizeAtomic;
 }
 
-/**
- * The limit is the last price that the order would reach now, and the slippage beyond it. A buyer's tokens are as many
- * as the budget pays for at that limit, so that it is never exceeded (PREVIEW-1).
- */
+/** The slippage is beyond the last price that the order reaches now, which the ticket shows (SWEEP-1). */
 function marketOrder({ side, size, budget, slippageTicks }: Ticket, grid: Grid, book: Levels): Limited | Problem {
   const { ticksPerUnit } = grid;
   const field = side === 'BUY' ? 'budget' : 'size';
@@ -148,19 +145,10 @@ function marketOrder({ side, size, budget, slippageTicks }: Ticket, grid: Grid, 
   if (side === 'BUY' && budgetMicro <= 0) return { field, text: 'The amount is a number of dollars, such as 10.' };
   const sizeAtomic = side === 'BUY' ? 0n : sizeOf(size, ticksPerUnit);
   if (typeof sizeAtomic !== 'bigint') return sizeAtomic;
-  const taken =
-    side === 'BUY' ? sweepBudget(book, ticksPerUnit, BigInt(budgetMicro)) : sweep(book, side, ticksPerUnit, sizeAtomic);
-  const best = taken.lastTicks ?? firstTicks(book, side, ticksPerUnit);
-  if (best === null) return { field, text: `At the moment nothing is ${side === 'BUY' ? 'offered' : 'bid for'}.` };
-  const limitTicks =
-    side === 'BUY' ? Math.min(ticksPerUnit - 1, best + slippageTicks) : Math.max(1, best - slippageTicks);
-  if (side === 'SELL') return { limitTicks, sizeAtomic };
-  return { limitTicks, sizeAtomic: (BigInt(budgetMicro) / BigInt(limitTicks)) * BigInt(ticksPerUnit) };
-}
-
-function firstTicks(book: Levels, side: Side, ticksPerUnit: number): number | null {
-  const best = facing(book, side).at(0);
-  return best === undefined ? null : tryParsePriceTicks(best.price, ticksPerUnit);
+  const amount = side === 'BUY' ? { usdMicro: BigInt(budgetMicro) } : { sizeAtomic };
+  const taking = atMarket(book, side, ticksPerUnit, amount, { ticks: BigInt(slippageTicks), from: 'reached' });
+  if (taking === null) return { field, text: `At the moment nothing is ${side === 'BUY' ? 'offered' : 'bid for'}.` };
+  return { limitTicks: taking.limitTicks, sizeAtomic: taking.lots * BigInt(ticksPerUnit) };
 }
 
 function sizeOf(text: string, ticksPerUnit: number): bigint | Problem {

@@ -165,7 +165,7 @@ function argumentOf(command: CommanderCommand, name: string, spec: ArgumentSpec)
 function optionOf(name: string, spec: OptionSpec): Option {
   const form = spec.value === undefined ? `--${name}` : `--${name} <${spec.value}>`;
   const option = new Option(form, spec.description);
-  if (spec.choices !== undefined && !spec.many) {
+  if (spec.choices !== undefined && !spec.many && !spec.isOpen) {
     option.choices([...spec.choices]).argParser((value: string) => oneOf(spec.choices!, value));
   }
   if (spec.many) option.argParser((value: string, before: string[] = []) => [...before, ...value.split(',')]);

@@ -642,10 +642,10 @@ export const REQUEST_FAULTS: readonly Fault[] = [
     caughtBy: 'test/api/cliTrading.test.ts',
   },
   {
-    name: 'pmx pays more than the sum if the better prices of the book are gone',
-    file: 'shared/client/cli/frame/taking.ts',
-    search: '  const sizeAtomic = affordable < walked.filledAtomic ? affordable : walked.filledAtomic;',
-    replace: '  const sizeAtomic = affordable < 0n ? affordable : walked.filledAtomic;',
-    caughtBy: 'test/api/cliTrading.test.ts',
+    name: 'a sum pays for more than itself if the better prices of the book are gone',
+    file: 'shared/client/sweep.ts',
+    search: '? amount.usdMicro / onGrid',
+    replace: '? amount.usdMicro / BigInt(from)',
+    caughtBy: 'test/unit/shared/client/marketMatching.test.ts',
   },
 ];

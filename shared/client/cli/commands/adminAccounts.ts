@@ -1,11 +1,12 @@
 /** Operators' commands for accounts: people, their wallets, their state and their money. */
 import type { AccountStateName, NewUser, Profile } from '../../types.ts';
+import { ACCOUNT_WORDS } from '../frame/accountNames.ts';
 import { command, type OptionSpecs, type Result } from '../frame/command.ts';
 import { numberOf, unitsOf } from '../frame/orderForm.ts';
 import { nextLine, PAGE_OPTIONS } from '../frame/pages.ts';
 import { columns, decimal, facts } from '../frame/text.ts';
 
-const USER = { user: { description: 'the id of the account' } } as const;
+const USER = { user: { description: ACCOUNT_WORDS } } as const;
 const MONEY = { ...USER, amount: { description: 'in USDC: 100.50' } } as const;
 const REFERENCE = {
   reference: { value: 'text', description: 'unique: a repeat with the same one moves nothing twice' },
@@ -56,7 +57,9 @@ export const ADMIN_ACCOUNTS = [
     examples: ['admin accounts state 0190a0b0-… frozen'],
     json: 'the answer of PUT /admin/users/{id}/state',
     run: async (context, { user, state }) => {
-      const answer = await context.admin().setAccountState(user, state as AccountStateName);
+      const answer = await context
+        .admin()
+        .setAccountState(await context.operated.accountId(user), state as AccountStateName);
       return { value: answer, lines: [`${answer.id} is ${answer.state}; ${answer.orders_cancelled} orders cancelled`] };
     },
   }),
@@ -67,7 +70,8 @@ export const ADMIN_ACCOUNTS = [
     arguments: { ...USER, address: { description: 'the address of the wallet' } },
     examples: ['admin accounts wallet 0190a0b0-… 0x…'],
     json: 'the answer of POST /admin/users/{id}/wallets',
-    run: async (context, { user, address }) => profileResult(await context.admin().addWallet(user, address)),
+    run: async (context, { user, address }) =>
+      profileResult(await context.admin().addWallet(await context.operated.accountId(user), address)),
   }),
   command({
     name: 'admin accounts end-sessions',
@@ -77,7 +81,7 @@ export const ADMIN_ACCOUNTS = [
     examples: ['admin accounts end-sessions 0190a0b0-…'],
     json: 'the answer of DELETE /admin/users/{id}/sessions',
     run: async (context, { user }) => {
-      const answer = await context.admin().endSessions(user);
+      const answer = await context.admin().endSessions(await context.operated.accountId(user));
       return { value: answer, lines: [`sessions ended: ${answer.revoked}`] };
     },
   }),
@@ -99,7 +103,7 @@ export const ADMIN_ACCOUNTS = [
           amount_usdc_micro: unitsOf('amount', amount),
           ...(reference === undefined ? {} : { reference }),
         };
-        const answer = await context.admin()[name](user, movement);
+        const answer = await context.admin()[name](await context.operated.accountId(user), movement);
         const lines = facts([
           [answer.type, `${decimal(answer.amount_usdc_micro)} USDC`],
           ['status', answer.status],

@@ -5,10 +5,12 @@ import { countsText, exportFile, importFile } from '../frame/catalogueFiles.ts';
 import { command, type OptionSpecs, type Result } from '../frame/command.ts';
 import type { Context } from '../frame/context.ts';
 import { UsageError } from '../frame/errors.ts';
-import { numberOf, outcomeOf, timeOf, unitsOf } from '../frame/orderForm.ts';
+import { MARKET_WORDS } from '../frame/marketNames.ts';
+import { numberOf, timeOf, unitsOf } from '../frame/orderForm.ts';
+import { OUTCOME_OPTION } from '../frame/outcomeNames.ts';
 import { facts } from '../frame/text.ts';
 
-const MARKET = { market: { description: 'the id of the market' } } as const;
+const MARKET = { market: { description: MARKET_WORDS } } as const;
 const FILE = {
   file: { value: 'file', description: 'the body of the request in JSON; - is standard input', file: true },
 } as const satisfies OptionSpecs;
@@ -28,7 +30,7 @@ export const ADMIN_MARKETS = [
       description: { value: 'text', description: 'when it is Yes' },
       category: { value: 'name', description: 'the category' },
       'ends-at': { value: 'time', description: 'the end of trading: 2026-12-31T00:00:00Z' },
-      event: { value: 'id', description: 'the event it belongs to' },
+      event: { value: 'event', description: 'the event it belongs to: its slug or id' },
       'fee-bps': { value: 'number', description: 'the fee in hundredths of a percent' },
       ticks: { value: 'number', description: 'steps of the price in a USDC', choices: TICKS_PER_UNIT.map(String) },
       'min-size': { value: 'tokens', description: 'the smallest order' },
@@ -42,7 +44,8 @@ export const ADMIN_MARKETS = [
     json: 'the answer of POST /admin/markets',
     run: async (context, given) => {
       const fromFile = given.file === undefined ? {} : ((await context.readJson(given.file)) as object);
-      const body = { ...fromFile, ...marketFields(given) } as NewMarket;
+      const event = given.event === undefined ? undefined : await context.operated.eventId(given.event);
+      const body = { ...fromFile, ...marketFields({ ...given, event }) } as NewMarket;
       return marketResult(await context.admin().createMarket(body));
     },
   }),
@@ -56,7 +59,8 @@ export const ADMIN_MARKETS = [
     examples: ['admin markets update MARKET --file change.json'],
     json: 'the answer of PATCH /admin/markets/{id}',
     run: async (context, { market, file }) => {
-      return marketResult(await context.admin().patchMarket(market, (await context.readJson(file)) as MarketPatch));
+      const id = await context.operated.marketId(market);
+      return marketResult(await context.admin().patchMarket(id, (await context.readJson(file)) as MarketPatch));
     },
   }),
   ...(
@@ -72,7 +76,8 @@ export const ADMIN_MARKETS = [
       arguments: MARKET,
       examples: [`admin markets ${name} MARKET`],
       json: 'the answer of PATCH /admin/markets/{id}',
-      run: async (context, { market }) => marketResult(await context.admin().patchMarket(market, { status })),
+      run: async (context, { market }) =>
+        marketResult(await context.admin().patchMarket(await context.operated.marketId(market), { status })),
     }),
   ),
   command({
@@ -81,14 +86,17 @@ export const ADMIN_MARKETS = [
     details: 'Large markets need a second operator: the exit code is 1 then, and the id of the approval is printed.',
     access: 'operator',
     arguments: MARKET,
-    options: { outcome: { value: 'outcome', description: 'what has won', choices: ['yes', 'no'] }, ...PAYOUTS },
+    options: { outcome: { ...OUTCOME_OPTION, description: 'what has won: yes, no or its name' }, ...PAYOUTS },
     examples: ['admin markets resolve MARKET --outcome yes', 'admin markets resolve MARKET --payouts 0.5,0.5'],
     json: 'the answer of POST /admin/markets/{id}/resolve',
     run: async (context, { market, outcome, payouts }) => {
       if ((outcome === undefined) === (payouts === undefined)) throw new UsageError('give --outcome or --payouts');
+      const id = await context.operated.marketId(market);
       const resolution =
-        outcome === undefined ? { payouts: payoutsOf(payouts!) } : { outcome_index: outcomeOf(outcome) };
-      return marketResult(await context.admin().resolveMarket(market, resolution as { payouts: Payouts }));
+        outcome === undefined
+          ? { payouts: payoutsOf(payouts!) }
+          : { outcome_index: await context.operated.outcome(id, outcome) };
+      return marketResult(await context.admin().resolveMarket(id, resolution as { payouts: Payouts }));
     },
   }),
   command({
@@ -101,7 +109,7 @@ export const ADMIN_MARKETS = [
     json: 'the answer of POST /admin/markets/{id}/cancel',
     run: async (context, { market, payouts }) => {
       const shares = payouts === undefined ? undefined : payoutsOf(payouts);
-      return marketResult(await context.admin().cancelMarket(market, shares));
+      return marketResult(await context.admin().cancelMarket(await context.operated.marketId(market), shares));
     },
   }),
   command({
@@ -111,7 +119,8 @@ export const ADMIN_MARKETS = [
     arguments: MARKET,
     examples: ['admin markets settle MARKET'],
     json: 'the answer of POST /admin/markets/{id}/settle',
-    run: async (context, { market }) => marketResult(await context.admin().settleMarket(market)),
+    run: async (context, { market }) =>
+      marketResult(await context.admin().settleMarket(await context.operated.marketId(market))),
   }),
   command({
     name: 'admin markets deploy',
@@ -121,7 +130,7 @@ export const ADMIN_MARKETS = [
     examples: ['admin markets deploy MARKET'],
     json: 'the answer of POST /admin/markets/{id}/deploy',
     run: async (context, { market }) => {
-      const answer = await context.admin().deployMarket(market);
+      const answer = await context.admin().deployMarket(await context.operated.marketId(market));
       return { value: answer, lines: [answer.status] };
     },
   }),

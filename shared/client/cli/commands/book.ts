@@ -8,7 +8,8 @@ import { command } from '../frame/command.ts';
 import type { Context } from '../frame/context.ts';
 import { UsageError } from '../frame/errors.ts';
 import { MARKET_WORDS } from '../frame/marketNames.ts';
-import { numberOf, outcomeOf, unitsOf } from '../frame/orderForm.ts';
+import { numberOf, unitsOf } from '../frame/orderForm.ts';
+import { OUTCOME_OPTION } from '../frame/outcomeNames.ts';
 import { untilInterrupted, writeLine } from '../frame/terminal.ts';
 import { columns, decimal, printable, shownPrice } from '../frame/text.ts';
 import { type BookPicture, drawBook, type Trade } from '../live/bookView.ts';
@@ -28,7 +29,7 @@ const book = command({
   arguments: { market: { description: MARKET_WORDS } },
   options: {
     live: { description: 'follow it until q or Ctrl-C' },
-    outcome: { value: 'outcome', description: 'only this token (live: yes unless given)', choices: ['yes', 'no'] },
+    outcome: { ...OUTCOME_OPTION, description: 'only this token, yes, no or its name (live: yes unless given)' },
     levels: { value: 'number', description: 'how many prices of each side', fallback: '10' },
   },
   examples: ['book MARKET', 'book MARKET --live', 'book MARKET --live --outcome no', 'book MARKET --levels 100 --json'],
@@ -38,8 +39,8 @@ const book = command({
   run: async (context, { market: named, live, outcome, levels: given }) => {
     const levels = numberOf('levels', given);
     if (levels < 1 || levels > 100) throw new UsageError('--levels is 1 to 100');
-    const index = outcome === undefined ? undefined : outcomeOf(outcome);
     const market = await context.marketId(named);
+    const index = outcome === undefined ? undefined : await context.outcome(market, outcome);
     if (live) {
       await follow(context, market, index ?? 0, levels);
       return null;

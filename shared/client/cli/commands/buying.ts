@@ -3,7 +3,7 @@ import type { SideName } from '../../types.ts';
 import { command } from '../frame/command.ts';
 import { UsageError } from '../frame/errors.ts';
 import { MARKET_WORDS } from '../frame/marketNames.ts';
-import { ORDER_OPTIONS, outcomeOf, unitsOf } from '../frame/orderForm.ts';
+import { ORDER_OPTIONS } from '../frame/orderForm.ts';
 import { signGiven } from '../frame/signing.ts';
 import { amountOf, MARKET_ORDER_OPTIONS, takingOf } from '../frame/taking.ts';
 import { decimal, shownPrice } from '../frame/text.ts';
@@ -41,7 +41,8 @@ export const BUYING = (['buy', 'sell'] as const).map((side) =>
       'What the book has within --max-slippage of its best price is taken, never at a worse one, and the rest is ' +
       'left. ' +
       (side === 'buy'
-        ? "A sum is '$20', in quotes because of the shell, or 20usd, and never more is paid; a quantity is 20tokens."
+        ? "A sum is '$20', in quotes because of the shell, or 20usd. It buys the tokens that it pays for at the " +
+          'worst of these prices, so that never more is paid, and less at better ones; a quantity is 20tokens.'
         : 'A quantity is 20tokens.'),
     access: 'wallet',
     arguments: {
@@ -56,27 +57,29 @@ export const BUYING = (['buy', 'sell'] as const).map((side) =>
     json: 'the answer of POST /v1/orders; with --preview `{price, size, cost_usdc_micro, is_whole}`',
     run: async (context, given) => {
       const amount = amountOf(given.amount);
-      if (side === 'sell' && 'usdcMicro' in amount) throw new UsageError('what is sold is a quantity: 20tokens');
+      if (side === 'sell' && 'usd' in amount) throw new UsageError('what is sold is a quantity: 20tokens');
       const client = await context.client();
-      const market = await client.orderMarket(await context.marketId(given.market));
+      const marketId = await context.marketId(given.market);
       const wanted = {
         side: side.toUpperCase() as SideName,
-        outcome: outcomeOf(given.outcome),
+        outcome: await context.outcome(marketId, given.outcome),
         maxSlippage: given['max-slippage'],
       };
-      const { price, size, costMicro, isWhole } = await takingOf(client, market, amount, wanted);
-      const average = shownPrice(decimal((costMicro * 1_000_000n) / BigInt(unitsOf('size', size))));
-      const prices = `${average} on average and ${shownPrice(price)} at worst`;
+      const { limitPrice: price, sizeAtomic, ...now } = await takingOf(client, marketId, amount, wanted);
+      const size = decimal(sizeAtomic);
+      const isWhole = now.filledAtomic === sizeAtomic;
+      const average = now.averagePrice === null ? '' : ` at ${shownPrice(now.averagePrice)} on average`;
       const lines = [
-        `${size} tokens for ${decimal(costMicro)} USDC, ${prices}, before the fee`,
+        `${decimal(now.filledAtomic)} tokens for ${decimal(now.notionalMicro)} USDC${average}, before the fee; ` +
+          `${size} at ${shownPrice(price)} at worst`,
         ...(isWhole ? [] : [`the book has no more within ${given['max-slippage']} of its best price`]),
       ];
       if (given.preview) {
-        const value = { price, size, cost_usdc_micro: String(costMicro), is_whole: isWhole };
+        const value = { price, size, cost_usdc_micro: String(now.notionalMicro), is_whole: isWhole };
         return { value, lines };
       }
       for (const line of lines) context.note(line);
-      const order = { ...NOT_GIVEN, ...given, market: market.id, side, price, size, tif: 'fak' };
+      const order = { ...NOT_GIVEN, ...given, market: marketId, side, price, size, tif: 'fak' };
       return sendSigned(context, client, await signGiven(context, client, order), {});
     },
   }),

@@ -2,12 +2,13 @@
 import { SCOPE_NAMES, TIER_NAMES, TIER_REQUESTS_PER_SECOND } from '../../../api/accounts.ts';
 import type { ExchangeClient } from '../../client.ts';
 import type { Scope, TierName } from '../../types.ts';
+import { ACCOUNT_WORDS } from '../frame/accountNames.ts';
 import { command } from '../frame/command.ts';
 import type { Context } from '../frame/context.ts';
 import { timeOf } from '../frame/orderForm.ts';
 import { columns, facts } from '../frame/text.ts';
 
-const USER = { user: { description: 'the id of the account; your own unless given', optional: true } } as const;
+const USER = { user: { description: `${ACCOUNT_WORDS}; your own unless given`, optional: true } } as const;
 
 export const KEYS = [
   command({
@@ -118,7 +119,7 @@ export const KEYS = [
 ];
 
 async function userOf(context: Context, given: string | undefined): Promise<string> {
-  if (given !== undefined) return given;
+  if (given !== undefined) return context.operated.accountId(given);
   const client: ExchangeClient = await context.client();
   return (await client.account.profile()).id;
 }

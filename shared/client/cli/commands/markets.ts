@@ -5,7 +5,8 @@ import type { Candles, CandlesQuery, Market, MarketEvent, Ticker } from '../../t
 import { command, type OptionSpecs } from '../frame/command.ts';
 import type { Context } from '../frame/context.ts';
 import { MARKET_WORDS, MarketNames } from '../frame/marketNames.ts';
-import { numberOf, outcomeOf } from '../frame/orderForm.ts';
+import { numberOf } from '../frame/orderForm.ts';
+import { OUTCOME_OPTION } from '../frame/outcomeNames.ts';
 import { columns, decimal, facts, shownPrice } from '../frame/text.ts';
 
 const FILTERS = {
@@ -100,7 +101,7 @@ export const MARKETS = [
     arguments: { market: { description: MARKET_WORDS } },
     options: {
       interval: { value: 'span', description: 'the length of a candle', choices: CANDLE_INTERVALS, fallback: '1h' },
-      outcome: { value: 'outcome', description: 'the token', choices: ['yes', 'no'], fallback: 'yes' },
+      outcome: { ...OUTCOME_OPTION, fallback: 'yes' },
       from: { value: 'time', description: 'intervals that start then or later (2026-10-01T12:00:00Z)' },
       to: { value: 'time', description: 'intervals that start before this time' },
       limit: { value: 'number', description: 'how many at most (1000), the newest', fallback: '24' },
@@ -110,7 +111,7 @@ export const MARKETS = [
     run: async (context, { market, interval, outcome, from, to, limit }) => {
       const id = await context.marketId(market);
       const answer = await (await context.reader()).candles(id, {
-        ...{ interval: interval as CandlesQuery['interval'], outcome_index: outcomeOf(outcome) },
+        ...{ interval: interval as CandlesQuery['interval'], outcome_index: await context.outcome(id, outcome) },
         ...{ from, to, limit: numberOf('limit', limit) },
       });
       return { value: answer, lines: candleLines(answer) };
@@ -122,7 +123,7 @@ export const MARKETS = [
     access: 'anyone',
     arguments: { market: { description: `${MARKET_WORDS}; without it all that are not decided`, optional: true } },
     options: {
-      outcome: { value: 'outcome', description: 'the token of one market', choices: ['yes', 'no'], fallback: 'yes' },
+      outcome: { ...OUTCOME_OPTION, fallback: 'yes' },
     },
     examples: ['markets ticker', 'markets ticker MARKET --outcome no --json'],
     json: 'the answer of GET /v1/markets/{id}/ticker, or of GET /v1/tickers',
@@ -133,7 +134,7 @@ export const MARKETS = [
         return { value: answer, lines: await tickerLines(context, client, answer.tickers) };
       }
       const id = await context.marketId(market);
-      const answer = await client.ticker(id, { outcome_index: outcomeOf(outcome) });
+      const answer = await client.ticker(id, { outcome_index: await context.outcome(id, outcome) });
       return { value: answer, lines: await tickerLines(context, client, [answer]) };
     },
   }),

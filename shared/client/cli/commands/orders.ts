@@ -8,7 +8,8 @@ import { command, type Result } from '../frame/command.ts';
 import type { Context } from '../frame/context.ts';
 import { UsageError } from '../frame/errors.ts';
 import { MarketNames } from '../frame/marketNames.ts';
-import { numberOf, outcomeOf, unitsOf } from '../frame/orderForm.ts';
+import { numberOf, unitsOf } from '../frame/orderForm.ts';
+import { OUTCOME_OPTION } from '../frame/outcomeNames.ts';
 import { nextLine, PAGE_OPTIONS, pageQuery } from '../frame/pages.ts';
 import { pause, writeLine } from '../frame/terminal.ts';
 import { columns, decimal, facts, shownPrice } from '../frame/text.ts';
@@ -124,7 +125,7 @@ const cancel = command({
   arguments: { hashes: { description: 'order hashes', optional: true, many: true } },
   options: {
     market: { value: 'market', description: 'all open orders of this market' },
-    outcome: { value: 'outcome', description: 'with --market: only of this token', choices: ['yes', 'no'] },
+    outcome: { ...OUTCOME_OPTION, description: 'with --market: only of this token, yes, no or its name' },
     'client-id': { value: 'name', description: 'the order that you gave this name' },
     tombstone: { description: 'also refuse the order if it arrives only after this cancel' },
     all: { description: 'all open orders' },
@@ -145,7 +146,11 @@ const cancel = command({
     if (named !== undefined) return said(await client.cancelByClientId(named));
     if (market !== undefined) {
       const id = await context.marketId(market);
-      return cancelEverywhere(client, id, given.outcome === undefined ? undefined : outcomeOf(given.outcome));
+      return cancelEverywhere(
+        client,
+        id,
+        given.outcome === undefined ? undefined : await context.outcome(id, given.outcome),
+      );
     }
     if (hashes.length > 1) return cancelMany(client, hashes);
     return said(await (tombstone ? client.cancelWithTombstone(hashes[0]) : client.cancelOrder(hashes[0])));

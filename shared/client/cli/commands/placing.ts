@@ -16,9 +16,9 @@ import {
   ORDER_OPTIONS,
   type OrderGiven,
   optionalParts,
-  outcomeOf,
   termsOf,
 } from '../frame/orderForm.ts';
+import { OUTCOME_OPTION, outcomeOf } from '../frame/outcomeNames.ts';
 import { orderLines, placedLines, type Signing, signGiven } from '../frame/signing.ts';
 import { MARKET_ORDER_OPTIONS } from '../frame/taking.ts';
 import { columns, decimal, facts, shownPrice } from '../frame/text.ts';
@@ -36,7 +36,7 @@ const { side: _side, outcome: _outcome, price: _price, size: _size, ...REST_OPTI
 const CHANGED_OPTIONS = {
   price: { value: 'usdc', description: 'the new limit; as it was unless given' },
   size: { value: 'tokens', description: 'the new size; what remains unless given' },
-  outcome: { value: 'outcome', description: 'the token; as it was unless given', choices: ['yes', 'no'] },
+  outcome: { ...OUTCOME_OPTION, description: 'the token, yes, no or its name; as it was unless given' },
   ...REST_OPTIONS,
 } as const satisfies OptionSpecs;
 
@@ -185,7 +185,6 @@ async function signChanged(
   const intent = {
     ...parts,
     side: sideName,
-    outcomeIndex: given.outcome === undefined ? old.outcome_index : outcomeOf(given.outcome),
     price: given.price ?? old.price,
     size: given.size ?? decimal(remainingTokens(old)),
     postOnly: given['post-only'] || old.post_only,
@@ -194,7 +193,8 @@ async function signChanged(
   };
   const signer = await context.signer(client);
   const terms = await termsOf(client, old.market_id, given.maker ?? signer.address);
-  const draft = draftFrom(intent, terms);
+  const outcomeIndex = given.outcome === undefined ? old.outcome_index : outcomeOf(given.outcome, terms.outcomes);
+  const draft = draftFrom({ ...intent, outcomeIndex }, terms);
   const order = signer.sign(draft, { maker: given.maker, salt: given.salt });
   return { order, terms, remaining: old.remaining };
 }

@@ -11,6 +11,8 @@ import type { Context } from './context.ts';
 type Values = {
   /** Of all that it may be; anything else is refused before the command runs. */
   readonly choices?: readonly string[];
+  /** The choices are those that a shell completes; others are taken too. */
+  readonly isOpen?: true;
   /** The value is the name of a file. */
   readonly file?: true;
   /** The value is the name of a profile that there is. */

@@ -1,13 +1,16 @@
 /** A command's access to the exchange, for the account that it acts for, and to the terminal. */
 import { readFileSync } from 'node:fs';
+import type { Outcome } from '../../../base/codes.ts';
 import { AdminClient } from '../../admin.ts';
 import { ExchangeClient } from '../../client.ts';
 import { OrderSigner } from '../../orderSigner.ts';
 import { RequestSigner } from '../../requestSigner.ts';
 import { ExchangeStream } from '../../stream/exchangeStream.ts';
 import { Access, type AccessFlags, type Account } from './access.ts';
+import { accountIdOf } from './accountNames.ts';
 import { UsageError } from './errors.ts';
-import { marketIdOf } from './marketNames.ts';
+import { eventIdOf, marketIdOf } from './marketNames.ts';
+import { outcomeOf } from './outcomeNames.ts';
 import { readInput } from './prompt.ts';
 import { type Paint, paintFor, type Terminal } from './terminal.ts';
 import { printableLines, withoutMark } from './text.ts';
@@ -16,6 +19,14 @@ export type GlobalFlags = AccessFlags & { readonly json: boolean; readonly timeo
 
 /** Stands for standard input. */
 const STANDARD = '-';
+
+/** The things that an operator names. */
+type Operated = {
+  readonly marketId: (given: string) => Promise<string>;
+  readonly eventId: (given: string) => Promise<string>;
+  readonly accountId: (given: string) => Promise<string>;
+  readonly outcome: (marketId: string, given: string) => Promise<Outcome>;
+};
 
 export class Context {
   readonly terminal: Terminal;
@@ -71,6 +82,15 @@ export class Context {
     return marketIdOf(await this.reader(), given);
   }
 
+  async eventId(given: string): Promise<string> {
+    return eventIdOf(await this.reader(), given);
+  }
+
+  /** The outcome of this market that a person has named. */
+  async outcome(marketId: string, given: string): Promise<Outcome> {
+    return outcomeOf(given, (await (await this.reader()).market(marketId)).outcomes);
+  }
+
   /** Without an account, whatever is kept. */
   publicClient(): ExchangeClient {
     return this.#clientOf(null);
@@ -89,6 +109,17 @@ export class Context {
     const { timeoutMs } = this.#flags;
     const { baseUrls, token, by } = this.access.operated();
     return new AdminClient({ baseUrl: baseUrls, token, timeoutMs, onChange: (origin) => this.#sayWhere(origin, by) });
+  }
+
+  /** Finds what an operator has named, at the exchange that the command changes. */
+  get operated(): Operated {
+    const market = new ExchangeClient({ baseUrl: this.access.operated().baseUrls, timeoutMs: this.#flags.timeoutMs });
+    return {
+      marketId: (given) => marketIdOf(market, given),
+      eventId: (given) => eventIdOf(market, given),
+      accountId: (given) => accountIdOf(this.admin(), given),
+      outcome: async (marketId, given) => outcomeOf(given, (await market.market(marketId)).outcomes),
+    };
   }
 
   /** A person sees which exchange is changed, and how it was found, before it is. */

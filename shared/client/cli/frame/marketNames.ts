@@ -5,8 +5,8 @@ import type { Market } from '../../types.ts';
 import { UsageError } from './errors.ts';
 import { outcomeName, printable } from './text.ts';
 
-const ID_FORM = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const PREFIX_FORM = /^[0-9a-f]{4}[0-9a-f-]*$/i;
+export const ID_FORM = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+export const PREFIX_FORM = /^[0-9a-f]{4}[0-9a-f-]*$/i;
 const SLUG_FORM = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 const SHOWN = 8;
 /** Words, of which one more leaves no room. */
@@ -46,6 +46,17 @@ async function candidatesFor(client: ExchangeClient, given: string): Promise<rea
   const { markets } = await client.markets({ search, sort: 'total_volume', limit: FOUND });
   const public_ = markets.filter(({ status }) => status !== 'draft');
   return public_.length > 0 ? public_ : markets;
+}
+
+/** The id of an event by its slug or the id itself, which needs no request. */
+export async function eventIdOf(client: ExchangeClient, given: string): Promise<string> {
+  if (ID_FORM.test(given)) return given;
+  try {
+    return (await client.eventView(given.trim())).id;
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    throw new UsageError(`no event has the slug ${printable(given)}; \`pmx markets search WORDS\` finds its markets`);
+  }
 }
 
 async function marketsOfEvent(client: ExchangeClient, slug: string): Promise<readonly Named[]> {

@@ -10,11 +10,12 @@ import { draftOrder, type OrderDraft, type OrderIntent, type OrderMarket } from 
 import type { SelfTradeName, SideName, TimeInForceName } from '../../types.ts';
 import type { OptionSpecs } from './command.ts';
 import { UsageError } from './errors.ts';
+import { OUTCOME_OPTION, outcomeOf } from './outcomeNames.ts';
 
 /** All but the market, with which the file or the command line begins. */
 export const ORDER_OPTIONS = {
   side: { value: 'side', description: 'buy or sell', choices: ['buy', 'sell'] },
-  outcome: { value: 'outcome', description: 'the token', choices: ['yes', 'no'], fallback: 'yes' },
+  outcome: { ...OUTCOME_OPTION, fallback: 'yes' },
   price: { value: 'usdc', description: 'the limit, in USDC per token: 0.55' },
   size: { value: 'tokens', description: 'how many tokens: 12.5' },
   tif: {
@@ -67,14 +68,11 @@ const SAFE_INTEGER = /^(?:0|[1-9]\d{0,15})$/;
 export function formOf(marketId: string, given: OrderGiven, nowMs: number): OrderForm {
   const { side, price, size } = given;
   if (side === undefined || price === undefined || size === undefined) throw new UsageError(missingIn(given));
-  const intent = {
-    side: side.toUpperCase() as SideName,
-    outcomeIndex: outcomeOf(given.outcome),
-    price,
-    size,
-    ...optionalParts(given, nowMs),
+  const intent = { side: side.toUpperCase() as SideName, price, size, ...optionalParts(given, nowMs) };
+  return {
+    marketId,
+    draft: (terms) => draftFrom({ ...intent, outcomeIndex: outcomeOf(given.outcome, terms.outcomes) }, terms),
   };
-  return { marketId, draft: (terms) => draftFrom(intent, terms) };
 }
 
 /** Everything that an order lacks, in one message. */
@@ -151,14 +149,12 @@ function formOfFile(row: Record<string, unknown>, number: number): OrderForm {
   if (!SIDE_NAMES.includes(String(side).toUpperCase() as SideName)) {
     throw new UsageError(`the side of order ${number} of the file is buy or sell`);
   }
-  const outcomeIndex =
-    'outcome_index' in row ? (row['outcome_index'] as Outcome) : outcomeOf(String(row['outcome'] ?? 'yes'));
-  if (!Object.values(OUTCOME).includes(outcomeIndex))
+  const index = row['outcome_index'] as Outcome | undefined;
+  if (index !== undefined && !Object.values(OUTCOME).includes(index))
     throw new UsageError(`outcome_index of order ${number} is 0 or 1`);
-  return {
-    marketId,
-    draft: (terms) => (isExact ? exactDraft(row, outcomeIndex, terms) : fileDraft(row, outcomeIndex, terms)),
-  };
+  const draftOf = isExact ? exactDraft : fileDraft;
+  const outcomeIn = ({ outcomes }: MarketTerms) => index ?? outcomeOf(String(row['outcome'] ?? 'yes'), outcomes);
+  return { marketId, draft: (terms) => draftOf(row, outcomeIn(terms), terms) };
 }
 
 function fileDraft(row: Record<string, unknown>, outcomeIndex: Outcome, terms: MarketTerms): OrderDraft {
@@ -169,7 +165,7 @@ function fileDraft(row: Record<string, unknown>, outcomeIndex: Outcome, terms: M
     size: String(row['size']),
     timeInForce: String(row['time_in_force'] ?? 'GTC').toUpperCase() as TimeInForceName,
     expirationSec: Number(row['expiration'] ?? 0),
-    postOnly: row['post_only'] === true,
+    postOnly: row['post_only'] as boolean | undefined,
     nonce: Number(row['nonce'] ?? terms.nonceFloor),
     minTakerNet: row['min_taker_net'] as string | undefined,
     selfTradePrevention: row['self_trade_prevention'] as SelfTradeName | undefined,
@@ -229,12 +225,6 @@ async function floorOf(client: ExchangeClient, maker: string): Promise<number> {
   }
 }
 
-export function outcomeOf(name: string): Outcome {
-  const outcome = OUTCOME[name.toUpperCase() as keyof typeof OUTCOME];
-  if (outcome === undefined) throw new UsageError(`the outcome ${name} is neither yes nor no`);
-  return outcome;
-}
-
 /** "12.5" as atomic units. */
 export function unitsOf(option: string, text: string): string {
   const units = tryParseUnits(text);
@@ -243,7 +233,8 @@ export function unitsOf(option: string, text: string): string {
 }
 
 export function numberOf(option: string, text: string): number {
-  if (!SAFE_INTEGER.test(text)) throw new UsageError(`--${option} ${text} is not a whole number`);
+  if (!SAFE_INTEGER.test(text) || !Number.isSafeInteger(Number(text)))
+    throw new UsageError(`--${option} ${text} is not a whole number`);
   return Number(text);
 }
 

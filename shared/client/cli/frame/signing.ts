@@ -13,7 +13,6 @@ import {
   missingIn,
   type OrderForm,
   type OrderGiven,
-  outcomeOf,
   termsOf,
   unitsOf,
 } from './orderForm.ts';
@@ -61,19 +60,18 @@ async function formsGiven(context: Context, client: ExchangeClient, given: Order
   if (file !== undefined) return formsOf(await context.readJson(file));
   if (market === undefined) throw new UsageError(missingIn(given));
   const id = given['market-order'] ? await context.marketId(market) : market;
-  const priced = given['market-order'] ? await pricedByBook(client, id, given) : given;
+  const priced = given['market-order'] ? await pricedByBook(context, client, id, given) : given;
   const form = formOf(id, priced, context.terminal.clock.nowMs());
   return [{ ...form, marketId: await context.marketId(id) }];
 }
 
-async function pricedByBook(client: ExchangeClient, id: string, given: Ordering): Promise<Ordering> {
+async function pricedByBook(context: Context, client: ExchangeClient, id: string, given: Ordering): Promise<Ordering> {
   const { side, size, price, outcome, 'max-slippage': maxSlippage } = given;
   if (price !== undefined) throw new UsageError('--market-order and --price exclude each other');
   if (side === undefined || size === undefined) throw new UsageError(missingIn({ ...given, price: '' }));
-  const wanted = { side: side.toUpperCase() as SideName, outcome: outcomeOf(outcome), maxSlippage };
-  const amount = { tokensAtomic: BigInt(unitsOf('size', size)) };
-  const taking = await takingOf(client, await client.orderMarket(id), amount, wanted);
-  return { ...given, price: taking.price, tif: given.tif ?? 'fak' };
+  const wanted = { side: side.toUpperCase() as SideName, outcome: await context.outcome(id, outcome), maxSlippage };
+  const { limitPrice } = await takingOf(client, id, { size: BigInt(unitsOf('size', size)) }, wanted);
+  return { ...given, price: limitPrice, tif: given.tif ?? 'fak' };
 }
 
 type Words = Pick<MarketTerms, 'title' | 'outcomes'>;

@@ -34,7 +34,7 @@ test('a preview of an order at the market is that of the vectors, which Python p
       average_price: given.averagePrice,
     };
     assert.deepEqual(shown, vector.gives, `${side}: ${about}`);
-    // MARKETORDER-1.
+    // SWEEP-1.
     if (usd !== undefined) assert.ok(given.limitMicro <= BigInt(Math.round(Number(usd) * 1e6)), about);
   }
 });

@@ -1,0 +1,27 @@
+/** Outcomes by their names: those of the market, and the words that fit every market. */
+import { OUTCOME, type Outcome } from '../../../base/codes.ts';
+import { UsageError } from './errors.ts';
+import { printable } from './text.ts';
+
+/** The names of a market's outcomes are those that every view of it shows. */
+export const OUTCOME_OPTION = {
+  value: 'outcome',
+  description: 'the token: yes, no, or the name of the outcome',
+  choices: ['yes', 'no'],
+  isOpen: true,
+} as const;
+
+/** Of the first and the second outcome, by turns: those of orders, and the indices of answers. */
+const COMMON_WORDS = ['yes', 'no', '0', '1'];
+
+/** By its name or the start of it; yes and no are the first and the second of every market. */
+export function outcomeOf(given: string, outcomes: readonly string[]): Outcome {
+  const wanted = given.trim().toLowerCase();
+  const names = outcomes.map((name) => name.toLowerCase());
+  const starting = names.filter((name) => wanted !== '' && name.startsWith(wanted));
+  const found = names.includes(wanted) ? wanted : starting.length === 1 ? starting[0] : undefined;
+  const index = found === undefined ? COMMON_WORDS.indexOf(wanted) % 2 : names.indexOf(found);
+  if (index === OUTCOME.YES || index === OUTCOME.NO) return index;
+  const words = [...new Set([...outcomes, 'yes', 'no'].map((name) => printable(name)))];
+  throw new UsageError(`the outcome ${printable(given)} is none of ${words.join(', ')}`);
+}
