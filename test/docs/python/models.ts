@@ -69,8 +69,18 @@ function indexOf(names: ReadonlyMap<string, readonly string[]>): string {
     return `from .${file} import (\n${of.map((name) => `${INDENT}${name},\n`).join('')})`;
   });
   const all = [...names.values()].flat().sort();
-  const exported = `__all__ = [\n${all.map((name) => `${INDENT}"${name}",\n`).join('')}]`;
+  const exported = `__all__ = (\n${rowsOf(all.map((name) => `"${name}"`))})`;
   return `"""The answers of the exchange as dataclasses."""\n\n${HEAD}\n${imports.join('\n')}\n\n${exported}\n`;
+}
+
+/** As many in a line as it has room for. */
+function rowsOf(names: readonly string[]): string {
+  const rows = [''];
+  for (const name of names) {
+    if (`${INDENT}${rows.at(-1)} ${name},`.length > WIDTH) rows.push('');
+    rows.push(`${rows.pop()} ${name},`.trimStart());
+  }
+  return rows.map((row) => `${INDENT}${row}\n`).join('');
 }
 
 class ModelWriter {
