@@ -11,7 +11,6 @@ import type { Orders } from './orders.ts';
 import { Transitions } from './transitions.ts';
 
 /** The first versions of snapshots with markets that are being ended, with stages, and with times of last fills. */
-const ENDINGS_VERSION = 8;
 export const STAGES_VERSION = 9;
 const FILL_TIMES_VERSION = 11;
 
@@ -99,14 +98,14 @@ export class Markets {
       market.resolvedMs = io.number(market.resolvedMs);
       market.settledMs = io.number(market.settledMs);
       market.roundingPpm = io.number(market.roundingPpm);
-      if (io.version >= ENDINGS_VERSION) persistEnding(io, market);
+      persistEnding(io, market);
       if (io.version >= STAGES_VERSION) market.stage = io.number(market.stage);
       if (io.version >= FILL_TIMES_VERSION) market.lastFillMicros = io.number(market.lastFillMicros);
       if (old !== undefined) continue;
       this.add(market);
       this.transitions.plan(market);
     }
-    if (io.version >= ENDINGS_VERSION) this.endings.persist(io, (index) => this.#byIndex.get(index));
+    this.endings.persist(io, (index) => this.#byIndex.get(index));
   }
 
   /** Asserts that the two forms of the list agree, and what the parts of this list promise. */

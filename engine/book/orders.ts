@@ -74,8 +74,6 @@ export const DOUBLE_AT = {
   EXPIRATION_SEC: 13,
   CREATED_MS: 14,
 } as const;
-/** The first version of snapshots that has the grants of orders. */
-const VERSION_WITH_GRANTS = 6;
 
 assert(ROW_BYTES === 8 << DOUBLE_SHIFT, 'orders: a row is as long in words as in doubles');
 assert(new Set(fieldWords()).size === fieldWords().length, 'orders: no two fields of a row overlap');
@@ -232,8 +230,7 @@ export class Orders {
     for (const field of [this.sequence, this.createdMs]) f64(field);
     for (const field of [this.next, this.previous, this.accountNext, this.accountPrevious]) i32(field);
     for (const field of [this.heapIndex, this.tag]) i32(field);
-    // Orders from an older file keep UNKNOWN_GRANT, which is zero.
-    if (io.version >= VERSION_WITH_GRANTS) u32(this.grant);
+    u32(this.grant);
     this.tags.persist(io);
     this.accountHead = io.i32(this.accountHead);
     this.accountTail = io.i32(this.accountTail);

@@ -30,12 +30,9 @@ const SNAPSHOT_VERSION = FILE_LAYOUTS.snapshot;
  * Version 11 lacks the floors of nonces: there were none; and the nonces of open orders (book/orders.ts).
  * Version 10 lacks the times of last fills: the next fill has that of its record, and digests are without them
  * (book/markets.ts). Version 9 lacks the floor of numbers: there was none (core/raising.ts). Version 8 lacks stages:
- * every market was open (core/stages.ts). Version 7 lacks what is left to do for markets that are being ended: there
- * was nothing (book/markets.ts). Versions before 7 have no seal. Version 5 lacks the grants of orders (book/orders.ts).
- * Version 4 lists the entries of a hash index in parts that follow from the hashes themselves, later ones in any parts:
- * a program that writes 4 would not find them. Version 3 also has unused entries among them (book/hashIndex.ts).
+ * every market was open (core/stages.ts). No release wrote an older one.
  */
-const OLDEST_READ = 3;
+const OLDEST_READ = 8;
 
 assert(OLDEST_READ <= SNAPSHOT_VERSION, 'snapshot: the version that is written can be read');
 

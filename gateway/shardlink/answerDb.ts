@@ -95,7 +95,7 @@ function openAnswerDb(path: string): Database {
     const version = db.pragma('user_version', { simple: true }) as number;
     if (version > VERSION) throw new StartError(`${path} was written by a newer version`);
     if (version === 0) create(db);
-    else if (version < VERSION) renew(db);
+    else if (version < VERSION) throw new StartError(`${path} has layout ${version}, and the first is ${VERSION}`);
     return db;
   } catch (error) {
     db?.close();
@@ -113,23 +113,6 @@ function create(db: Database): void {
   const sql = readFileSync(SCHEMA_URL, 'utf8');
   db.transaction(() => {
     db.exec(sql);
-    db.pragma(`user_version = ${VERSION}`);
-  }).immediate();
-}
-
-/** Version 1 knew a key by its route too, and had no bounds. Rows above the bounds go as their accounts write more. */
-function renew(db: Database): void {
-  const sql = readFileSync(SCHEMA_URL, 'utf8');
-  db.transaction(() => {
-    db.exec('ALTER TABLE answers RENAME TO old_answers; ALTER TABLE settled RENAME TO old_settled');
-    db.exec(sql);
-    db.exec(`
-      INSERT INTO answers (id, account, route, key, fingerprint, status, body, created_ms)
-        SELECT id, account, route, key, fingerprint, status, body, created_ms FROM old_answers WHERE true
-        ON CONFLICT DO NOTHING;
-      UPDATE settled SET settled_ms = (SELECT settled_ms FROM old_settled);
-      DROP TABLE old_answers;
-      DROP TABLE old_settled`);
     db.pragma(`user_version = ${VERSION}`);
   }).immediate();
 }

@@ -10,11 +10,6 @@ import { CANDLE_SPANS_MS } from './candles.ts';
 import { MOST_COUNTED_ATOMIC } from './statsExchange.ts';
 
 export const READ_DB_STEPS: Readonly<Record<number, string>> = {
-  24: `
-    ALTER TABLE exchange_shards ADD COLUMN counted_atomic INTEGER NOT NULL DEFAULT 0;
-    UPDATE exchange_shards SET counted_atomic = ifnull((
-      SELECT sum(lots * ticks_per_unit) FROM trades JOIN markets USING (market) JOIN market_stats USING (market)
-      WHERE market_stats.shard = exchange_shards.shard), 0)`,
   // The words of the catalogue are folded: the gateway describes all of it again.
   25: 'DELETE FROM catalog_cursor',
   // The time of the n-th fill less n is the greatest so far of that of its record less n (shared/base/fillTimes.ts).

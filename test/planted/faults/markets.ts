@@ -148,7 +148,7 @@ export const MARKET_FAULTS: readonly Fault[] = [
   {
     name: 'a snapshot forgets the markets that are being ended',
     file: 'engine/book/markets.ts',
-    search: '      if (io.version >= ENDINGS_VERSION) persistEnding(io, market);\n',
+    search: '      persistEnding(io, market);\n',
     replace: '',
     caughtBy: 'test/unit/engine/core/steps.test.ts',
   },

@@ -179,7 +179,7 @@ it('is the same after a snapshot, whose reader has another secret', () => {
   assert.deepEqual([read.size, read.countOf(3)], [hashes.length, written.countOf(3)]);
 });
 
-it('is read from a snapshot whose parts have unused entries among the others, as those before version 4', () => {
+it('is read from a snapshot whose parts have unused entries among the others, as those of the first release', () => {
   const PARTS = 256;
   const ENTRY_WORDS = 6;
   const used = new Uint32Array(PARTS);

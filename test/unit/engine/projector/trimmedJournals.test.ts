@@ -211,21 +211,6 @@ describe('trimmed journals', () => {
       assert.deepEqual(all(rig, 'PRAGMA user_version'), [{ user_version: VERSION }]);
     });
 
-    it('of version 24 has its counted tokens from its trades', () => {
-      const rig = trimmed(2);
-      rig.project();
-      const expected = rig.contents();
-      damage(
-        rig,
-        `${BEFORE_CANDLES} ALTER TABLE exchange_shards DROP COLUMN counted_atomic;
-         ALTER TABLE trades DROP COLUMN after_us;
-         ALTER TABLE market_stats DROP COLUMN last_fill_us; PRAGMA user_version = 24`,
-      );
-      rig.project();
-      const differing = differences(expected, rig.contents());
-      assert.deepEqual(differing, ['cursors has 2 rows, 2 follow from the journals with other values'], 'the times');
-    });
-
     it('of version 27 has its candles from its trades', () => {
       const rig = trimmed(2);
       rig.project();
