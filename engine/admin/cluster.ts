@@ -4,6 +4,7 @@
  */
 import type Database from 'better-sqlite3';
 import { JournalUrlError, journalUrlOf } from '../../shared/base/journalUrl.ts';
+import { errorMessage } from '../../shared/base/thrown.ts';
 import type { DatabaseStatus } from '../../shared/wire/clusterStatus.ts';
 import { askHandOver, awaitHandOver, HandOverRefused } from '../replication/handOver.ts';
 import { MOVED_FACT } from '../replication/logFacts.ts';
@@ -149,7 +150,7 @@ export async function foundEmpty(env: Environment): Promise<string[]> {
     return await foundNew(url, clusterName(env));
   } catch (error) {
     if (error instanceof AdminError) throw error;
-    throw new AdminError(`no log can be made: ${(error as Error).message}`);
+    throw new AdminError(`no log can be made: ${errorMessage(error)}`);
   }
 }
 
@@ -182,7 +183,7 @@ async function withLog(
   try {
     log = await PostgresLog.observe({ url, cluster });
   } catch (error) {
-    throw new AdminError(`the log of the cluster cannot be opened: ${(error as Error).message}`);
+    throw new AdminError(`the log of the cluster cannot be opened: ${errorMessage(error)}`);
   }
   try {
     return await use(log, cluster);

@@ -5,6 +5,7 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import { FORMATS, raisedFrom, unreadable } from '../../shared/base/formats.ts';
 import { serverName, serversOf } from '../../shared/base/journalUrl.ts';
+import { errorCode } from '../../shared/base/thrown.ts';
 import { MOVED_FACT } from '../replication/logFacts.ts';
 import { logUrl } from './cluster.ts';
 import { raisable } from './clusterFormats.ts';
@@ -190,7 +191,7 @@ async function problemAt(address: string): Promise<string | null> {
   } catch (error) {
     const { name, message, cause } = error as Error;
     if (name === 'TimeoutError') return 'no answer';
-    return cause instanceof Error ? cause.message || (cause as NodeJS.ErrnoException).code || message : message;
+    return cause instanceof Error ? cause.message || errorCode(cause) || message : message;
   }
 }
 

@@ -1,5 +1,6 @@
 /** One server of the database of a cluster, as it is seen from this machine (clusterDoctor.ts). */
 import type { Clock } from '../../shared/base/clock.ts';
+import { errorCode, errorMessage } from '../../shared/base/thrown.ts';
 import type { DatabaseStandby, LeadFormats, MemberStatus } from '../../shared/wire/clusterStatus.ts';
 import { clientOf, giveUp } from '../replication/connection.ts';
 import type { Lease } from '../replication/log.ts';
@@ -67,7 +68,8 @@ export async function lookAt(server: string, cluster: string, clock: Clock): Pro
     return await seenOf(client, cluster, clock);
   } catch (error) {
     // An error of the network has several causes and no message of its own.
-    const { message, code } = error as NodeJS.ErrnoException;
+    const message = errorMessage(error);
+    const code = errorCode(error);
     return { problem: message || code || 'no answer' };
   } finally {
     clearTimeout(timer);

@@ -4,6 +4,7 @@
 
 import type { Readable, Writable } from 'node:stream';
 import { parseArgs } from 'node:util';
+import { errorMessage } from '../../shared/base/thrown.ts';
 import type { BackupProgress } from '../../shared/wire/backupProgress.ts';
 
 const OPTIONS = {
@@ -67,7 +68,7 @@ export function parse(args: string[]) {
   try {
     return parseArgs({ args, options: OPTIONS, allowPositionals: true });
   } catch (error) {
-    throw new UsageError((error as Error).message);
+    throw new UsageError(errorMessage(error));
   }
 }
 

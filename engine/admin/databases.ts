@@ -11,6 +11,7 @@ import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { rowsThatDiffer } from '../../shared/base/rowSums.ts';
 import { SETTLEMENT_REMEDY } from '../../shared/base/settlementRemedy.ts';
 import { commitsBehindDamage } from '../../shared/base/sqlitePages.ts';
+import { errorMessage } from '../../shared/base/thrown.ts';
 import { AdminError } from './directory.ts';
 
 type Kept = {
@@ -87,7 +88,7 @@ function damageOf(path: string, { name, check }: Kept): string | null {
     const access = accessProblem(path, error);
     if (access !== null) throw new AdminError(access);
     if (!isDamaged(error)) throw error;
-    return (error as Error).message;
+    return errorMessage(error);
   } finally {
     db?.close();
   }

@@ -10,6 +10,7 @@ import { accessProblem } from '../../shared/base/fileAccess.ts';
 import type { JournalKey, KnownHead } from '../../shared/base/journalKey.ts';
 import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { keepRowSums } from '../../shared/base/rowSums.ts';
+import { errorMessage } from '../../shared/base/thrown.ts';
 import { hasJournalKey, JOURNAL_KEY_FILE, readJournalKey } from '../../shared/crypto/journalKeyFile.ts';
 import { IN_FILE, MASTER_KEY_FILE, parseMasterKey, readMasterKey } from '../../shared/crypto/masterKey.ts';
 import { ShardKey } from '../journal/shardKey.ts';
@@ -168,7 +169,7 @@ function lockControl(path: string, directory: string, isReading: boolean): Datab
     const access = accessProblem(path, error);
     if (access !== null) throw new AdminError(access);
     if (isDamaged(error))
-      throw new AdminError(`${path} is damaged (${(error as Error).message}): see \`npm run admin -- journal verify\``);
+      throw new AdminError(`${path} is damaged (${errorMessage(error)}): see \`npm run admin -- journal verify\``);
     if (!(error instanceof Database.SqliteError) || !error.code.startsWith('SQLITE_BUSY')) throw error;
     throw new RunningError(`the exchange is running on ${directory}: stop it first`);
   }

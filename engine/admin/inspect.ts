@@ -9,6 +9,7 @@
  */
 import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
+import { errorMessage } from '../../shared/base/thrown.ts';
 import { SnapshotError } from '../base/snapshotIo.ts';
 import type { Engine } from '../core/engine.ts';
 import { FILE_VERSION, markPath } from '../journal/file.ts';
@@ -156,7 +157,7 @@ function replayBatch(reader: JournalReader, head: JournalHead, last: number, eng
     try {
       engine?.replay(record);
     } catch (error) {
-      throw new ReplayFailure((error as Error).message, record.sequence);
+      throw new ReplayFailure(errorMessage(error), record.sequence);
     }
   });
 }

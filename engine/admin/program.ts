@@ -17,6 +17,7 @@ import { accessProblemIn, asOwner } from '../../shared/base/fileAccess.ts';
 import { freeTime } from '../../shared/base/freeName.ts';
 import { uuidToBytes } from '../../shared/base/hex.ts';
 import { ServiceError } from '../../shared/base/serviceFile.ts';
+import { errorCode } from '../../shared/base/thrown.ts';
 import { IN_FILE, parseMasterKey } from '../../shared/crypto/masterKey.ts';
 import { ReplayError } from '../core/engine.ts';
 import { JournalError } from '../journal/row.ts';
@@ -321,7 +322,7 @@ async function printAll({ out }: Surroundings, chunks: Iterable<string> | AsyncI
     await pipeline(Readable.from(chunks), out, { end: false });
   } catch (error) {
     // The reader has closed the pipe, as `| head` does after a few lines.
-    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
+    if (errorCode(error) !== 'EPIPE') throw error;
   }
 }
 

@@ -10,6 +10,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameS
 import { dirname, join, resolve } from 'node:path';
 import { freeName, freeTime } from '../../shared/base/freeName.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
+import { errorCode } from '../../shared/base/thrown.ts';
 import { AdminError, RunningError, withDirectoryToRead } from './directory.ts';
 
 const CONTROL = 'control.db';
@@ -95,7 +96,7 @@ function rename(folder: string, directory: string): void {
     // An empty directory is replaced; one with files stays as it is.
     renameSync(folder, directory);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = errorCode(error);
     if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error;
     throw notEmptyAnyMore(directory, folder, `move ${directory} away, keep it, and give ${folder} its name`);
   }

@@ -33,6 +33,7 @@ import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import { accessProblem } from '../../shared/base/fileAccess.ts';
 import { freeName } from '../../shared/base/freeName.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
+import { errorMessage } from '../../shared/base/thrown.ts';
 import { decodePoint, encodePoint, type PartName, POINT_VERSION, type Point, partsOf } from './point.ts';
 
 /** A backup cannot be made or used. The message is for the operator. */
@@ -78,7 +79,7 @@ export class BackupStore {
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
     } catch (error) {
-      throw new BackupError(`${folder}: ${(error as Error).message}`);
+      throw new BackupError(`${folder}: ${errorMessage(error)}`);
     }
     requireOwn(folder);
     const lock = lockOf(folder);
@@ -145,7 +146,7 @@ export class BackupStore {
     try {
       text = readFileSync(path, 'utf8');
     } catch (error) {
-      return { name, problem: accessProblem(path, error) ?? `${path}: ${(error as Error).message}`, isDamaged: false };
+      return { name, problem: accessProblem(path, error) ?? `${path}: ${errorMessage(error)}`, isDamaged: false };
     }
     const point = decodePoint(text);
     // Another point under this name has a hash that is its own.
@@ -207,9 +208,7 @@ export class BackupStore {
     } catch (error) {
       const access = accessProblem(path, error);
       if (access !== null) throw new BackupError(access, { cause: error });
-      throw new DamagedPartError(
-        `a part of the backup cannot be read: ${(error as Error).message}: ${this.#otherPoint}`,
-      );
+      throw new DamagedPartError(`a part of the backup cannot be read: ${errorMessage(error)}: ${this.#otherPoint}`);
     }
     if (hashOf(bytes) === name) return bytes;
     throw new DamagedPartError(`${path} is damaged: its hash is another one: ${this.#otherPoint}`);

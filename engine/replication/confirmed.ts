@@ -5,6 +5,7 @@
  *   asked for a commit ──► server A commits, its standbys have it ──► rows read from A are as recent as the question
  */
 import type { Clock } from '../../shared/base/clock.ts';
+import { errorMessage } from '../../shared/base/thrown.ts';
 import { type ReplicatedLog, TakesNoRowsError } from './log.ts';
 
 export class Confirmed {
@@ -32,7 +33,7 @@ export class Confirmed {
       if (this.#isRefused) this.#refusedMs = this.#ages.nowMs();
       this.#isRefused = false;
     } catch (error) {
-      this.problem = (error as Error).message;
+      this.problem = errorMessage(error);
       this.note(error);
     }
   }

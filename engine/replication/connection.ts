@@ -18,6 +18,7 @@
  */
 import pg from 'pg';
 import { serverName, serversOf } from '../../shared/base/journalUrl.ts';
+import { errorCode, errorMessage } from '../../shared/base/thrown.ts';
 import { Command, type CommandValue, type Statement } from './command.ts';
 import { type Place, TakesNoRowsError, type WrittenPlace } from './log.ts';
 import { THREAD_TIMING, type Timing } from './timing.ts';
@@ -151,7 +152,7 @@ export class Connection {
 
   /** Returns the error of a statement in the terms that members know. */
   #noted(error: Error): Error {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = errorCode(error);
     const reason = REFUSALS[code ?? ''];
     if (reason === undefined) return error;
     // SERVERS-5. Connections for reading continue.
@@ -290,7 +291,8 @@ export class Servers {
       giveUp(client);
       if (error instanceof TakesNoRowsError) throw error;
       // An error of the network has several causes and no message of its own.
-      const { message, code } = error as NodeJS.ErrnoException;
+      const message = errorMessage(error);
+      const code = errorCode(error);
       throw new Error(`${server}: ${message || code}`);
     } finally {
       endTimer();

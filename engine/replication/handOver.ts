@@ -14,6 +14,7 @@
  */
 
 import { knownIn } from '../../shared/base/formats.ts';
+import { errorMessage } from '../../shared/base/thrown.ts';
 import {
   type HandOverAnswer,
   type HandOverQuestion,
@@ -131,7 +132,7 @@ export class HandOvers {
       const asked = await askHandOver(this.#log, to, false);
       return { id, to: asked.to, isDone: asked.isDone };
     } catch (error) {
-      const { message } = error as Error;
+      const message = errorMessage(error);
       return error instanceof HandOverRefused ? { id, refused: message } : { id, failed: message };
     }
   }

@@ -17,6 +17,7 @@ import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { FORMATS } from '../../shared/base/formats.ts';
+import { errorMessage } from '../../shared/base/thrown.ts';
 import { CopyTable, GONE_MS, type Reader } from './copyTable.ts';
 import { CopyWriter, finishJoining, isWhole, type JoiningDirectory } from './joiningFiles.ts';
 import type { ReplicatedLog } from './log.ts';
@@ -53,7 +54,7 @@ export async function joinByCopy(options: JoinOptions): Promise<string | null> {
       // If the copy is whole and only partly moved into place, the next start continues the move.
       if (isWhole(options.directory)) throw error;
       if (options.isStopped()) break;
-      if (tries % 10 === 0) options.onNews(`the copy is begun anew: ${(error as Error).message}`);
+      if (tries % 10 === 0) options.onNews(`the copy is begun anew: ${errorMessage(error)}`);
       rmSync(join(options.directory, 'joining'), { recursive: true, force: true });
       await sleep(RETRY_MS);
     }
@@ -113,7 +114,7 @@ class Copying {
     let isFirst = true;
     return insist(ask, async (error) => {
       if (isStopped() || performance.now() - startMs >= GONE_MS) throw error;
-      if (isFirst) onNews(`the copy waits for the log: ${(error as Error).message}`);
+      if (isFirst) onNews(`the copy waits for the log: ${errorMessage(error)}`);
       isFirst = false;
       await sleep(AGAIN_MS);
     });

@@ -6,6 +6,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../shared/base/assert.ts';
 import { FORMATS } from '../../shared/base/formats.ts';
+import { errorMessage } from '../../shared/base/thrown.ts';
 import { LogOrderProducer } from '../../shared/wire/logOrder.ts';
 import type { ReplicationMessage, ReplicationOptions, ReplicationRequest } from '../../shared/wire/threads.ts';
 import { NotAMemberError } from './log.ts';
@@ -46,7 +47,7 @@ async function start(): Promise<void> {
       await member.open();
       return;
     } catch (error) {
-      const { message } = error as Error;
+      const message = errorMessage(error);
       // The next attempt has connections of its own.
       await log?.close();
       if (error instanceof NotAMemberError) {

@@ -13,6 +13,7 @@
 import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { KnownFormats } from '../../shared/base/formats.ts';
+import { errorMessage } from '../../shared/base/thrown.ts';
 import { type LogFacts, NO_FACTS } from '../../shared/wire/clusterStatus.ts';
 import type { LogOrderProducer } from '../../shared/wire/logOrder.ts';
 import { type NewRow, Replication } from '../../shared/wire/replication.ts';
@@ -189,7 +190,7 @@ export class Member {
       await mayLead;
       if (!this.#isEnded) this.#lead(taken);
     } catch (error) {
-      this.#lose((error as Error).message, error as Error);
+      this.#lose(errorMessage(error), error as Error);
     }
   }
 
@@ -393,6 +394,6 @@ export class Member {
 
   #rethrow(error: unknown): void {
     if (error instanceof NotAMemberError) throw error;
-    this.#problem = (error as Error).message;
+    this.#problem = errorMessage(error);
   }
 }

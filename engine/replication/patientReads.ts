@@ -2,6 +2,7 @@
  * Reads of the log that a member makes before it follows. A database server that is gone, or is being replaced, makes a
  * start slower but does not end it.
  */
+import { errorMessage } from '../../shared/base/thrown.ts';
 import { NotAMemberError, type ReplicatedLog } from './log.ts';
 import { isWhole } from './mayTake.ts';
 import { insist } from './periodic.ts';
@@ -29,7 +30,7 @@ export function patientReads(
   const insistently = <T>(read: () => Promise<T>): Promise<T> =>
     insist(read, async (error) => {
       if (error instanceof NotAMemberError) throw error;
-      post({ unreachable: (error as Error).message });
+      post({ unreachable: errorMessage(error) });
       await timing.sleep(RETRY_MS);
     });
   return {

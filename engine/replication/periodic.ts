@@ -2,6 +2,7 @@
  * Tasks that a member repeats periodically, or until they succeed. A failed task is a problem of the log until it
  * succeeds.
  */
+import { errorMessage } from '../../shared/base/thrown.ts';
 import type { Timing } from './timing.ts';
 
 export class Periodic {
@@ -30,7 +31,7 @@ export class Periodic {
         await run();
         this.#failures.delete(run);
       } catch (error) {
-        this.#failures.set(run, (error as Error).message);
+        this.#failures.set(run, errorMessage(error));
       }
       isRunning = false;
     };

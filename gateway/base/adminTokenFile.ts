@@ -1,5 +1,6 @@
 /** The file of `ADMIN_TOKEN_FILE`, which is read at the start and whenever the process gets SIGHUP (RULES.md 9.50). */
 import { readFileSync } from 'node:fs';
+import { errorCode } from '../../shared/base/thrown.ts';
 import { type Config, ConfigError } from './config.ts';
 import { ADMIN_TOKEN_CHARACTERS, isLoopback } from './exposure.ts';
 
@@ -28,6 +29,6 @@ function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    throw new ConfigError(`ADMIN_TOKEN_FILE: cannot read ${path} (${(error as NodeJS.ErrnoException).code})`);
+    throw new ConfigError(`ADMIN_TOKEN_FILE: cannot read ${path} (${errorCode(error)})`);
   }
 }

@@ -1,6 +1,7 @@
 /** Opens the keys of a chain's settings: given as they are, in encrypted keystores, or kept by a signer elsewhere. */
 import { readFileSync } from 'node:fs';
 import type { KeyOrigin } from '../../shared/base/chainFacts.ts';
+import { errorCode, errorMessage } from '../../shared/base/thrown.ts';
 import { addressOf } from '../../shared/client/privateKey.ts';
 import { openKeystore } from '../../shared/crypto/keystore.ts';
 import { CHAIN_JOBS, type ChainConfig, type ChainJob, isSecretKey, type KeySource } from './chainSettings.ts';
@@ -35,7 +36,7 @@ function originOf(job: ChainJob, source: KeySource): KeyOrigin {
     const secret = openKeystore(keystore, password);
     if (isSecretKey(secret)) return secret;
   } catch (error) {
-    throw new ConfigError(`${job}_KEYSTORE: ${(error as Error).message}`);
+    throw new ConfigError(`${job}_KEYSTORE: ${errorMessage(error)}`);
   }
   throw new ConfigError(`${job}_KEYSTORE: the keystore has no secret key of 32 bytes`);
 }
@@ -44,7 +45,7 @@ function readText(name: string, path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = errorCode(error);
     throw new ConfigError(`${name}: the file cannot be read (${code})`);
   }
 }

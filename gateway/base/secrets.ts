@@ -8,6 +8,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { accessProblem } from '../../shared/base/fileAccess.ts';
+import { errorMessage } from '../../shared/base/thrown.ts';
 import {
   MASTER_KEY_BYTES,
   MASTER_KEY_CHECK,
@@ -98,7 +99,7 @@ function readable(path: string): Buffer | null {
   try {
     return readMasterKey(path);
   } catch (error) {
-    throw new StartError(accessProblem(path, error) ?? `${path}: ${(error as Error).message}`);
+    throw new StartError(accessProblem(path, error) ?? `${path}: ${errorMessage(error)}`);
   }
 }
 

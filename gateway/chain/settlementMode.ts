@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { SETTLEMENT_REMEDY } from '../../shared/base/settlementRemedy.ts';
+import { errorMessage } from '../../shared/base/thrown.ts';
 import { SETTLEMENT_MARK } from '../account/movements.ts';
 import { type Config, ConfigError } from '../base/config.ts';
 import type { Platform } from '../base/platform.ts';
@@ -71,7 +72,7 @@ function damageOf(path: string): string | null {
       db.close();
     }
   } catch (error) {
-    if (isDamaged(error)) return (error as Error).message;
+    if (isDamaged(error)) return errorMessage(error);
     throw error;
   }
 }
@@ -92,7 +93,7 @@ function markOf(path: string): number {
   try {
     return db.prepare<[], number>('SELECT number FROM marks').pluck().get() ?? 0;
   } catch (error) {
-    if (/^no such table: /.test((error as Error).message)) return 0;
+    if (/^no such table: /.test(errorMessage(error))) return 0;
     throw error;
   } finally {
     db.close();

@@ -10,6 +10,7 @@
  *              thread that reported it has ended.
  *   EVMRAIL-3  A session's USDC is never in the exchange's books: it moves between wallets.
  */
+import { errorMessage } from '../../shared/base/thrown.ts';
 import type { Eip712Domain } from '../../shared/crypto/eip712.ts';
 import type { TransferAuthorization } from '../../shared/crypto/eip3009.ts';
 import type {
@@ -135,7 +136,7 @@ export class EvmRail implements Rail {
     try {
       return await link.ask(name, ask);
     } catch (error) {
-      throw new RailDown((error as Error).message);
+      throw new RailDown(errorMessage(error));
     }
   }
 }

@@ -1,5 +1,6 @@
 /** The parts of cashing in and out, made once for the routes and the periodic tasks. */
 import type { Clock } from '../../shared/base/clock.ts';
+import { errorMessage } from '../../shared/base/thrown.ts';
 import { ProviderDown } from '../http/providerCalls.ts';
 import { FiatChanges } from './changes.ts';
 import { DailyStatements } from './dailyStatements.ts';
@@ -100,7 +101,7 @@ export class Fiat {
     if (nowMs - (this.#notedMs.get(name) ?? Number.NEGATIVE_INFINITY) < NOTE_MS) return;
     this.#notedMs.set(name, nowMs);
     const isDown = error instanceof ProviderDown || error instanceof RailDown;
-    const fields = isDown ? { reason: (error as Error).message } : { err: error };
+    const fields = isDown ? { reason: errorMessage(error) } : { err: error };
     this.#options.log.warn({ [what]: name, ...fields }, 'cashing in and out waits for it');
   }
 }

@@ -1,5 +1,6 @@
 /** A file as it grows, in parts, for a copy of it that others need not wait for. */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { errorCode } from './thrown.ts';
 
 /**
  * Of a file that is only appended to, or replaced as a whole: what it had when this was called. The caller reads all of
@@ -12,7 +13,7 @@ export function partsOfFile(path: string, partBytes: number, lengthBytes?: numbe
     const fd = openSync(path, 'r');
     return read(fd, lengthBytes ?? fstatSync(fd).size, partBytes);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    if (errorCode(error) === 'ENOENT') return null;
     throw error;
   }
 }

@@ -3,6 +3,7 @@
  * with the parameters of libpq for TLS. It has a password, so no text of this file repeats any part of it.
  */
 import { readFileSync } from 'node:fs';
+import { errorCode } from './thrown.ts';
 
 /** Hosts with or without a port, separated by commas, or none with a socket among the parameters. */
 const FORM = /^(postgres(?:ql)?:\/\/)([^@/?#\s]*@)?([^@/?#\s]*)(\/[^/?#\s]+)(\?[^#\s]*)?$/;
@@ -77,7 +78,7 @@ function textOf(path: string): string {
   try {
     text = readFileSync(path, 'utf8').trim();
   } catch (error) {
-    throw new JournalUrlError(`JOURNAL_URL_FILE: cannot read ${path} (${(error as NodeJS.ErrnoException).code})`);
+    throw new JournalUrlError(`JOURNAL_URL_FILE: cannot read ${path} (${errorCode(error)})`);
   }
   if (text.length > MOST_CHARACTERS) throw new JournalUrlError(`JOURNAL_URL_FILE: ${path}: ${FORM_TEXT}`);
   return text;

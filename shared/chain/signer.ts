@@ -13,6 +13,7 @@ import { request as httpsRequest } from 'node:https';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { type Hex, recoverAddress } from 'viem';
 import type { SignerAt } from '../base/chainFacts.ts';
+import { errorCode } from '../base/thrown.ts';
 import { NodeUnreachable } from './rpc.ts';
 
 const TIMEOUT_MS = 5000;
@@ -78,7 +79,7 @@ function post(url: string, body: string, timeoutMs: number): Promise<string> {
 
 /** Errors of a connection may hold the address. */
 function reasonOf(error: Error): string {
-  return (error as NodeJS.ErrnoException).code ?? error.name;
+  return errorCode(error) ?? error.name;
 }
 
 function failure(what: string): NodeUnreachable {

@@ -1,5 +1,6 @@
 /** The tables of members of an older version, over which they repeat the records of this one (RECORDS-8). */
 import type { Database } from 'better-sqlite3';
+import { errorMessage } from '../base/thrown.ts';
 
 export class OlderTables {
   readonly #empty: Database;
@@ -16,7 +17,7 @@ export class OlderTables {
     try {
       this.#empty.prepare(sql);
     } catch (error) {
-      const { message } = error as Error;
+      const message = errorMessage(error);
       throw new Error(`RECORDS-8: the cluster has to be raised first (cluster raise): ${message}`);
     }
     this.#known.add(sql);

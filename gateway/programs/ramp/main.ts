@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { systemClock } from '../../../shared/base/clock.ts';
+import { errorMessage } from '../../../shared/base/thrown.ts';
 import { openNodes } from '../../../shared/chain/nodes.ts';
 import { ChainRail } from './chainRail.ts';
 import { ExchangeRail } from './exchangeRail.ts';
@@ -71,7 +72,7 @@ function noted(): (error: unknown) => void {
     recent = [...recent.filter((atMs) => nowMs - atMs < OUTAGE_MS), nowMs];
     if (recent.length < FAILURES_OF_OUTAGE || nowMs - lastMs < NOTE_EVERY_MS) return;
     lastMs = nowMs;
-    console.error(`the sandbox provider goes on when this is over: ${(error as Error).message}`);
+    console.error(`the sandbox provider goes on when this is over: ${errorMessage(error)}`);
   };
 }
 

@@ -13,6 +13,7 @@ import { isDamaged } from '../../../shared/base/damagedDatabase.ts';
 import { accessProblem } from '../../../shared/base/fileAccess.ts';
 import { openDatabase } from '../../../shared/base/openDatabase.ts';
 import { prepared, preparedValue } from '../../../shared/base/prepared.ts';
+import { errorMessage } from '../../../shared/base/thrown.ts';
 import type { DealStatus } from './switches.ts';
 
 export type RampKind = 'onramp' | 'offramp';
@@ -93,7 +94,7 @@ export function openRampStore(path: string, wallet: string, say: (line: string) 
     return store;
   } catch (error) {
     if (error instanceof RampFileError) throw error;
-    const { message } = error as Error;
+    const message = errorMessage(error);
     const what = isDamaged(error) ? `${path} is damaged (${message}): ${next}` : `${path}: ${message}`;
     throw new RampFileError(accessProblem(path, error) ?? what);
   }

@@ -1,5 +1,6 @@
 /** `npm run replay`: plays a recording as a stream, on a port or as lines. */
 import { readFileSync } from 'node:fs';
+import { errorMessage } from '../../../shared/base/thrown.ts';
 import { parseRecording } from '../../../shared/client/stream/recording.ts';
 import { STREAM_PATH } from '../../stream/limits.ts';
 import { type ReplayOptions, replayOptions } from './options.ts';
@@ -38,6 +39,6 @@ try {
     process.exitCode = 1;
   });
 } catch (error) {
-  console.error(`error: ${(error as Error).message}\n\n${USAGE}`);
+  console.error(`error: ${errorMessage(error)}\n\n${USAGE}`);
   process.exitCode = EXIT_USAGE;
 }

@@ -5,6 +5,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { errorMessage } from '../../base/thrown.ts';
 import { decimal6, tryParseUnits, unitsToDecimal } from '../../base/units.ts';
 import { type MakerSettings, MarketMaker } from '../examples/marketMaker.ts';
 import { parseRecording } from '../stream/recording.ts';
@@ -92,6 +93,6 @@ try {
     process.exitCode = 1;
   });
 } catch (error) {
-  console.error(`error: ${(error as Error).message}\n\n${USAGE}`);
+  console.error(`error: ${errorMessage(error)}\n\n${USAGE}`);
   process.exitCode = EXIT_USAGE;
 }

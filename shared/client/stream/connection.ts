@@ -6,6 +6,7 @@
  *   CLIENTCONNECTION-1  At most one socket has listeners; events of an abandoned socket are ignored.
  *   CLIENTCONNECTION-2  After `close` or `failed` the handler is not called any more.
  */
+import { errorMessage } from '../../base/thrown.ts';
 import type { HeaderFields } from '../request.ts';
 import type { StreamFrame } from './frames.ts';
 
@@ -114,7 +115,7 @@ export class StreamConnection {
       socket = openSocket(url, headers(), protocol);
     } catch (error) {
       // The address may be part of the message, and has the ticket.
-      const { message } = error as Error;
+      const message = errorMessage(error);
       this.fail(new Error(message.replace(/ticket=[^&'"\s]*/g, 'ticket=…')));
       return;
     }

@@ -1,5 +1,6 @@
 /** Looking at orders and trades, and cancelling. */
 import type { Outcome } from '../../../base/codes.ts';
+import { errorMessage } from '../../../base/thrown.ts';
 import { isRefusal } from '../../answers.ts';
 import type { ExchangeClient } from '../../client.ts';
 import { UnknownOutcomeError } from '../../placedOrder.ts';
@@ -336,7 +337,7 @@ async function beat(context: Context, client: ExchangeClient, seconds: number): 
       );
     } catch (error) {
       if (isRefusal(error) && error.status < 500 && error.status !== 429) throw error;
-      context.note(`heartbeat failed: ${(error as Error).message}`);
+      context.note(`heartbeat failed: ${errorMessage(error)}`);
     }
   } while (await pause(terminal, seconds * 1000));
   return null;

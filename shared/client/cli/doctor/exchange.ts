@@ -1,6 +1,7 @@
 /** The way to the exchange: settings, address, encryption, its answer, its state, and its clock beside this one. */
 import { isIP } from 'node:net';
 import { connect, type PeerCertificate } from 'node:tls';
+import { errorMessage } from '../../../base/thrown.ts';
 import { ApiError } from '../../http.ts';
 import { explain } from '../frame/explain.ts';
 import { type Finding, fail, ok, type Patient, skip, warn } from './finding.ts';
@@ -21,7 +22,7 @@ export async function checkSettings({ context }: Patient): Promise<Finding> {
     const file = access.configPath === null ? 'no settings are kept' : `settings in ${access.configPath}`;
     return ok('settings', `profile ${access.profileName}, ${file}`);
   } catch (error) {
-    return fail('settings', (error as Error).message, 'mend the file, or remove it and sign in again');
+    return fail('settings', errorMessage(error), 'mend the file, or remove it and sign in again');
   }
 }
 

@@ -1,4 +1,5 @@
 /** Would an order of this wallet be accepted, and are the streams open? */
+import { errorMessage } from '../../../base/thrown.ts';
 import { tickToPrice } from '../../../base/units.ts';
 import type { ExchangeClient } from '../../client.ts';
 import { ApiError } from '../../http.ts';
@@ -73,7 +74,7 @@ export async function checkStream(patient: Patient): Promise<Finding> {
     await inTime(book.ready(), context.timeoutMs);
     return ok('stream', `the book of a market came, and its checksum is right at ${book.sequence}`);
   } catch (error) {
-    return fail('stream', (error as Error).message, 'a proxy or firewall may not pass WebSockets: allow /v1/ws');
+    return fail('stream', errorMessage(error), 'a proxy or firewall may not pass WebSockets: allow /v1/ws');
   } finally {
     stream.close();
   }

@@ -19,6 +19,7 @@ import {
   SERVICE_VARIABLE,
   type Service,
 } from '../../../base/serviceFile.ts';
+import { errorMessage } from '../../../base/thrown.ts';
 import { originOf } from '../../addresses.ts';
 import type { Credentials } from '../../credentials.ts';
 import { addressOf } from '../../privateKey.ts';
@@ -298,6 +299,6 @@ function checkedUrl(text: string): string {
   try {
     return originOf(text);
   } catch (error) {
-    throw new UsageError((error as Error).message);
+    throw new UsageError(errorMessage(error));
   }
 }

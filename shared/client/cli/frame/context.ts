@@ -1,6 +1,6 @@
 /** A command's access to the exchange, for the account that it acts for, and to the terminal. */
 import { readFileSync } from 'node:fs';
-import type { Outcome } from '../../../base/codes.ts';
+import { errorCode } from '../../../base/thrown.ts';
 import { AdminClient } from '../../admin.ts';
 import { ExchangeClient } from '../../client.ts';
 import { OrderSigner } from '../../orderSigner.ts';
@@ -146,7 +146,7 @@ export class Context {
     try {
       return withoutMark(readFileSync(file, 'utf8'));
     } catch (error) {
-      throw new UsageError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+      throw new UsageError(`${file} cannot be read (${errorCode(error)})`);
     }
   }
 

@@ -6,6 +6,7 @@
  */
 import { closeSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { errorCode } from '../../../base/thrown.ts';
 import type { SessionTokens, TokenStore } from '../../sessionTokens.ts';
 import { makeOwnerFolder, OWNER_ONLY, writeOwnerOnly } from './ownerFile.ts';
 
@@ -63,7 +64,7 @@ export class SessionFile implements TokenStore {
       closeSync(openSync(this.#lock, 'wx', OWNER_ONLY));
       return true;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      if (errorCode(error) !== 'EEXIST') throw error;
     }
     const since = statSync(this.#lock, { throwIfNoEntry: false })?.mtimeMs;
     if (since !== undefined && Date.now() - since > LOCK_LIFE_MS) rmSync(this.#lock, { force: true });

@@ -1,6 +1,7 @@
 /** An order at the prices that are there, in the words of the terminal; what it takes is worked out by the SDK. */
 import type { Outcome } from '../../../base/codes.ts';
-import { parseUnits } from '../../amounts.ts';
+import { errorMessage } from '../../../base/thrown.ts';
+import { formatPrice, formatUnits, parsePrice, parseUnits } from '../../amounts.ts';
 import type { ExchangeClient } from '../../client.ts';
 import type { MarketPreview } from '../../marketOrder.ts';
 import type { SideName } from '../../types.ts';
@@ -58,6 +59,6 @@ function unitsOf(text: string): bigint {
   try {
     return parseUnits(text);
   } catch (error) {
-    throw new UsageError((error as Error).message);
+    throw new UsageError(errorMessage(error));
   }
 }
