@@ -195,8 +195,8 @@ export class HashIndex {
 
   /**
    * Marks, cells and counts are not stored, because a reader has another secret. The entries are written in as many
-   * parts as the cells have, for compatibility with earlier programs. In the first release's snapshots unused entries may
-   * stand between the others.
+   * parts as the cells have, for compatibility with earlier programs. In snapshots of the first release unused
+   * entries may stand between the others.
    */
   persist(io: SnapshotIo): void {
     const size = io.number(this.size);
