@@ -140,7 +140,7 @@ function marketsOf(
       description: filled(fields.description!, all),
       ...(subcategories == null ? {} : { subcategories: subcategories.map((tag) => filled(tag, all)) }),
       ...(each.line === undefined ? {} : { line: each.line }),
-      ...(series === undefined ? {} : { series_ticker: tickerOf(series, words['slug']!) }),
+      ...(series === undefined ? {} : { series_ticker: tickerOf(series, words['slug']) }),
       ...(settlement_sources === undefined ? {} : { settlement_sources }),
       trading_ends_at: endsAt,
     };

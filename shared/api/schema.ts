@@ -60,7 +60,7 @@ type IsGiven<S, P, K extends keyof P> = S extends { readonly required: readonly 
   : HasDefault<P[K]>;
 type HasDefault<S> = S extends { readonly default: unknown } ? true : false;
 
-/** What a caller gives for the query of a request: what it leaves out, or undefined, is not sent. */
+/** A query as a caller writes it: a member that is left out, or is undefined, is not sent. */
 export type QueryOf<S> = Optional<FromSchema<S>>;
 /** All members may be left out or be undefined. */
 export type Optional<T> = { [K in keyof T]?: T[K] | undefined };

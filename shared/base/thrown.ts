@@ -1,4 +1,4 @@
-/** What can be said about a thrown value, which need not be an Error. */
+/** It reads the message and the code of a thrown value, which need not be an Error. */
 
 export function errorMessage(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);

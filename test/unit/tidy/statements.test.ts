@@ -22,7 +22,7 @@ const ONCE: Readonly<Record<string, readonly string[]>> = {
   'engine/projector/readDb.ts': ['clearReadDb', 'dropAll'],
   'engine/projector/upgrade.ts': ['upgradeReadDb', 'presentForm', 'formOf', 'names'],
   'engine/settlement/settlementDb.ts': ['emptySettlementDb', 'bring', 'versionOf', 'readSettlementDb'],
-  'gateway/shardlink/answerDb.ts': ['openAnswerDb', 'requireWhole', 'create', 'renew'],
+  'gateway/shardlink/answerDb.ts': ['openAnswerDb', 'requireWhole', 'create'],
   'gateway/account/activityWalksQueries.ts': ['along'],
   'gateway/markets/volumeQueries.ts': ['marketFilter'],
   'gateway/markets/marks.ts': ['lastClose'],
@@ -41,7 +41,7 @@ const ONCE: Readonly<Record<string, readonly string[]>> = {
   'gateway/account/readMarksStore.ts': ['writer'],
   'gateway/chain/settlementMode.ts': ['markOf', 'damageOf'],
   // When the projector replaces the file, and until settlement has made its own.
-  'gateway/wiring/queryWorker.ts': ['queries'],
+  'gateway/wiring/queryWorker.ts': ['reader'],
   'gateway/account/settlementQueries.ts': ['tryOpen'],
   'gateway/markets/searchBudgetQueries.ts': ['reads'],
   // When a member of a cluster starts, joins, comes back, or gives a copy; once for each text that it records.
