@@ -1,5 +1,6 @@
 /** A command's access to the exchange, for the account that it acts for, and to the terminal. */
 import { readFileSync } from 'node:fs';
+import type { Outcome } from '../../../base/codes.ts';
 import { errorCode } from '../../../base/thrown.ts';
 import { AdminClient } from '../../admin.ts';
 import { ExchangeClient } from '../../client.ts';

@@ -1,7 +1,7 @@
 /** An order at the prices that are there, in the words of the terminal; what it takes is worked out by the SDK. */
 import type { Outcome } from '../../../base/codes.ts';
 import { errorMessage } from '../../../base/thrown.ts';
-import { formatPrice, formatUnits, parsePrice, parseUnits } from '../../amounts.ts';
+import { parseUnits } from '../../amounts.ts';
 import type { ExchangeClient } from '../../client.ts';
 import type { MarketPreview } from '../../marketOrder.ts';
 import type { SideName } from '../../types.ts';
