@@ -32,7 +32,7 @@ type MarketAmount = { readonly usdMicro: bigint } | { readonly sizeAtomic: bigin
 type Slippage = { readonly ticks: bigint; readonly from: 'best' | 'reached' };
 
 /** An order at the market: its limit, whole lots of tokens, and what it takes now. */
-export type Taking = { readonly limitTicks: number; readonly lots: bigint; readonly taken: Sweep };
+type Taking = { readonly limitTicks: number; readonly lots: bigint; readonly taken: Sweep };
 
 const BPS = 10_000n;
 const NOTHING: Sweep = { filledAtomic: 0n, notionalMicro: 0n, levels: 0, lastTicks: null };
@@ -97,7 +97,7 @@ export function atMarket(
 }
 
 /** The side of the book that the order meets, best price first. */
-export function facing({ bids, asks }: Levels, side: Side): readonly Level[] {
+function facing({ bids, asks }: Levels, side: Side): readonly Level[] {
   return side === 'BUY' ? asks : bids;
 }
 

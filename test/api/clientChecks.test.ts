@@ -1,6 +1,6 @@
 /**
- * What the client refuses of an order by itself is what the exchange would refuse, and it sends whatever the exchange
- * may take: random prices and sizes of every time in force, on grids of all kinds, sent past the client where it
+ * The client refuses by itself only orders that the exchange would refuse, and sends whatever the exchange may take:
+ * random prices and sizes of every time in force, on grids of all kinds, sent past the client where it
  * refuses them (RULES.md 1.4).
  */
 import assert from 'node:assert/strict';
@@ -17,7 +17,7 @@ const SEED = seedOr(2026_11_53);
 const ORDERS = timesOf({ suite: 60, soak: 2000 });
 const GRIDS = [10, 16, 100, 125, 625, 10_000] as const;
 const FORM_ERRORS: readonly unknown[] = ['VALIDATION_ERROR', 'INVALID_TICK', 'INVALID_LOT'];
-/** What is below a lot is below the least size of every market as well, which the client leaves to the exchange. */
+/** A size below a lot is below the least size of every market too, which the client leaves to the exchange. */
 const REFUSALS = [...FORM_ERRORS, 'BELOW_MIN_SIZE'];
 
 const server = await startServer(fileScope);

@@ -25,9 +25,9 @@ export const CLIENT_FAULTS: readonly Fault[] = [
   },
   {
     name: 'a buyer at the market pays more than was said',
-    file: 'shared/client/marketOrder.ts',
-    search: 'unitsOf(usd) / limit;',
-    replace: 'unitsOf(usd) / (limit - 1n);',
+    file: 'shared/client/sweep.ts',
+    search: '? amount.usdMicro / onGrid :',
+    replace: '? amount.usdMicro / (onGrid - 1n) :',
     caughtBy: 'test/api/sdkOrders.test.ts',
   },
   {
