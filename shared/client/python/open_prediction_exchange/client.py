@@ -104,7 +104,8 @@ class Client(Runs[MarketOrderLogic]):
         """`base_url` is the address of the exchange, or of a cluster those of its members.
 
         Without an API key or a session (`sign_in`) only the public methods work. The wallet signs the orders of
-        `place`. `timeout_sec` is of one attempt; `retry=None` is for a single one. `http` brings connections of your own, for a proxy or certificates.
+        `place`. `timeout_sec` is of one attempt; `retry=None` is for a single one. `http` brings connections of your
+        own, for a proxy or certificates.
         """
         requests = Requests(base_url, _one_of(api_key, session), _options(timeout_sec, retry, on_answer, content_keys))
         self._driver = Driver(http)

@@ -26,7 +26,8 @@ def decode(kind: type[T], value: Any) -> T:
         form: Any = kind
         converted: T = _converter(form)(value)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        raise UnexpectedAnswerError(f"an answer is no {getattr(kind, '__name__', kind)}: {repr(error)[:_MOST_TEXT]}") from error
+        name, why = getattr(kind, "__name__", kind), repr(error)[:_MOST_TEXT]
+        raise UnexpectedAnswerError(f"an answer is no {name}: {why}") from error
     return converted
 
 

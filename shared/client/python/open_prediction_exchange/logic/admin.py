@@ -6,37 +6,15 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal, Sequence
 
-from ..models import (
-    Approval,
-    Approvals,
-    AuditPage,
-    Cluster,
-    HandedOver,
-    IssuedOperator,
-    Operations,
-    Operator,
-    Operators,
-)
-from .admin_4 import AdminPart4
+from ..models import Approval, AuditPage, Cluster, HandedOver, IssuedOperator, Operations, Operator, Operators
+from .admin_6 import AdminPart6
 from .operations import as_list, as_time, given
 from .requests import segment
 from .steps import Steps
 
 
-class AdminLogic(AdminPart4):
+class AdminLogic(AdminPart6):
     """One method for each operation."""
-
-    def list_approvals(self, *, limit: int | None = None, cursor: int | None = None) -> Steps[Approvals]:
-        """Changes that wait for a second operator or were decided by one, the newest first.
-
-        `limit`: So many rows at most.
-        `cursor`: The next_cursor of the page before.
-        """
-        return self._do(Approvals, "GET", "/admin/approvals", query=given(limit=limit, cursor=cursor))
-
-    def get_approval(self, id: str) -> Steps[Approval]:
-        """One of them."""
-        return self._do(Approval, "GET", f"/admin/approvals/{segment(id)}")
 
     def approve(self, id: str) -> Steps[Approval]:
         """Approves a change that another operator asked for, and carries it out; a repeat answers its end."""

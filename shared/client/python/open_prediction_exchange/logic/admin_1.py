@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal, Mapping, Sequence
 
-from ..models import EventStages, Indication, LiveScore, Market, MarketEvent, OpenOrderBounds, PlatformStages
+from ..models import EventStages, Indication, LiveScore, Market, MarketEvent, PlatformStages
 from .admin_texts import AdminTexts
 from .operations import UNSET, Unset, as_list, as_number, as_time, as_units, given, set_or_null
 from .requests import segment
@@ -384,36 +384,3 @@ class AdminPart1(AdminTexts):
         return self._do(
             Market, "POST", f"/admin/markets/{segment(id)}/stage", body=given(stage=stage, expected=expected)
         )
-
-    def resolve_market(
-        self,
-        id: str,
-        *,
-        outcome_index: Literal[0, 1] | None = None,
-        payouts: Sequence[int] | None = None,
-    ) -> Steps[Market]:
-        """Decides a market: cancels its orders and lets holders claim. ApprovalNeededError where another operator has
-        to approve it.
-        """
-        return self._do_or_ask(
-            Market,
-            "POST",
-            f"/admin/markets/{segment(id)}/resolve",
-            body=given(outcome_index=outcome_index, payouts=as_list(payouts)),
-        )
-
-    def cancel_market(self, id: str, *, payouts: Sequence[int] | None = None) -> Steps[Market]:
-        """Decides a market without an answer: half a USDC for every token, unless the body says otherwise.
-        ApprovalNeededError where another operator has to approve it.
-        """
-        return self._do_or_ask(
-            Market, "POST", f"/admin/markets/{segment(id)}/cancel", body=given(payouts=as_list(payouts))
-        )
-
-    def settle_market(self, id: str) -> Steps[Market]:
-        """Pays every holder who has not claimed."""
-        return self._do(Market, "POST", f"/admin/markets/{segment(id)}/settle")
-
-    def get_open_order_bounds(self, id: str) -> Steps[OpenOrderBounds]:
-        """The open orders that the account may have, in all markets and in each."""
-        return self._do(OpenOrderBounds, "GET", f"/admin/users/{segment(id)}/open-order-bounds")

@@ -3,22 +3,9 @@
 # Made from /openapi.json by `npm run docs`: a change here is lost.
 from __future__ import annotations
 
-from typing import Any, Mapping, Sequence
+from typing import Literal, Sequence
 
-from ..models import (
-    AdminFiatSession,
-    AdminFiatSessions,
-    AdminSessions,
-    ClosedFiatDifference,
-    FiatDifferences,
-    FiatStatementReport,
-    FundMovement,
-    Ledger,
-    MarketDeployment,
-    MarketRebate,
-    OpenOrderBounds,
-    RevokedSessions,
-)
+from ..models import AdminSessions, FundMovement, Market, OpenOrderBounds, RevokedSessions
 from .admin_1 import AdminPart1
 from .operations import as_list, as_units, given, set_or_null
 from .requests import segment
@@ -27,6 +14,39 @@ from .steps import Steps
 
 class AdminPart2(AdminPart1):
     """One method for each operation."""
+
+    def resolve_market(
+        self,
+        id: str,
+        *,
+        outcome_index: Literal[0, 1] | None = None,
+        payouts: Sequence[int] | None = None,
+    ) -> Steps[Market]:
+        """Decides a market: cancels its orders and lets holders claim. ApprovalNeededError where another operator has
+        to approve it.
+        """
+        return self._do_or_ask(
+            Market,
+            "POST",
+            f"/admin/markets/{segment(id)}/resolve",
+            body=given(outcome_index=outcome_index, payouts=as_list(payouts)),
+        )
+
+    def cancel_market(self, id: str, *, payouts: Sequence[int] | None = None) -> Steps[Market]:
+        """Decides a market without an answer: half a USDC for every token, unless the body says otherwise.
+        ApprovalNeededError where another operator has to approve it.
+        """
+        return self._do_or_ask(
+            Market, "POST", f"/admin/markets/{segment(id)}/cancel", body=given(payouts=as_list(payouts))
+        )
+
+    def settle_market(self, id: str) -> Steps[Market]:
+        """Pays every holder who has not claimed."""
+        return self._do(Market, "POST", f"/admin/markets/{segment(id)}/settle")
+
+    def get_open_order_bounds(self, id: str) -> Steps[OpenOrderBounds]:
+        """The open orders that the account may have, in all markets and in each."""
+        return self._do(OpenOrderBounds, "GET", f"/admin/users/{segment(id)}/open-order-bounds")
 
     def set_open_order_bounds(
         self,
@@ -75,81 +95,3 @@ class AdminPart2(AdminPart1):
             f"/admin/users/{segment(id)}/withdrawals",
             body=given(amount_usdc_micro=as_units(amount_usdc_micro), reference=reference),
         )
-
-    def get_ledger(self) -> Steps[Ledger]:
-        """The money of all accounts and the collateral of all markets, and whether the sums close."""
-        return self._do(Ledger, "GET", "/admin/ledger")
-
-    def set_rebate(self, id: str, *, rebate_bps: int) -> Steps[MarketRebate]:
-        """The part of their fees that makers of the market get back from now on; 0 for none.
-
-        `rebate_bps`: Unit: basis points.
-        """
-        return self._do(MarketRebate, "PUT", f"/admin/markets/{segment(id)}/rebate", body=given(rebate_bps=rebate_bps))
-
-    def sessions(
-        self,
-        *,
-        alarmed: bool | None = None,
-        limit: int | None = None,
-        offset: int | None = None,
-    ) -> Steps[AdminFiatSessions]:
-        """The queues of cashing in and out, and sessions: the newest, or those that someone has to look at.
-
-        `alarmed`: Only those that someone has to look at.
-        `limit`: So many rows at most.
-        `offset`: So many rows are left out.
-        """
-        return self._do(
-            AdminFiatSessions, "GET", "/admin/fiat/sessions", query=given(alarmed=alarmed, limit=limit, offset=offset)
-        )
-
-    def session(self, id: str) -> Steps[AdminFiatSession]:
-        """One session with everything that happened to it, and why."""
-        return self._do(AdminFiatSession, "GET", f"/admin/fiat/sessions/{segment(id)}")
-
-    def compare_fiat_statement(
-        self,
-        *,
-        provider: str,
-        day: str,
-        rows: Sequence[Mapping[str, Any]] | None = None,
-    ) -> Steps[FiatStatementReport]:
-        """Compares a provider's statement of a day with our sessions; it may be repeated.
-
-        `day`: In UTC, and over: today has no statement yet.
-        `rows`: The whole statement of the day. Without it the provider is asked.
-        """
-        return self._do(
-            FiatStatementReport,
-            "POST",
-            "/admin/fiat/statements",
-            body=given(provider=provider, day=day, rows=as_list(rows)),
-        )
-
-    def list_fiat_differences(
-        self,
-        *,
-        all: bool | None = None,
-        limit: int | None = None,
-        offset: int | None = None,
-    ) -> Steps[FiatDifferences]:
-        """What statements of providers have that does not agree with our sessions, and what accounts owe.
-
-        `all`: The closed ones too.
-        `limit`: So many rows at most.
-        `offset`: So many rows are left out.
-        """
-        return self._do(
-            FiatDifferences, "GET", "/admin/fiat/differences", query=given(all=all, limit=limit, offset=offset)
-        )
-
-    def close_fiat_difference(self, difference: str, *, note: str) -> Steps[ClosedFiatDifference]:
-        """Closes a difference once it is cleared up, with a note of how."""
-        return self._do(
-            ClosedFiatDifference, "POST", f"/admin/fiat/differences/{segment(difference)}/close", body=given(note=note)
-        )
-
-    def deploy_market(self, id: str) -> Steps[MarketDeployment]:
-        """Deploys a market, also one whose deployment was given up."""
-        return self._do(MarketDeployment, "POST", f"/admin/markets/{segment(id)}/deploy")
