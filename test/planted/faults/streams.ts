@@ -235,9 +235,9 @@ export const STREAM_FAULTS: readonly Fault[] = [
   },
   {
     name: 'an order at the market may cost more than its budget',
-    file: 'gateway/web/browser/preview.ts',
-    search: '(BigInt(budgetMicro) / BigInt(limitTicks))',
-    replace: '(BigInt(budgetMicro) / BigInt(best))',
+    file: 'shared/client/sweep.ts',
+    search: '? amount.usdMicro / onGrid :',
+    replace: '? amount.usdMicro / BigInt(from) :',
     caughtBy: 'test/unit/gateway/web/browser/preview.test.ts',
   },
 ];

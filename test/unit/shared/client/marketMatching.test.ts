@@ -1,6 +1,6 @@
 /**
- * The preview of an order at the market is exactly what the engine does with it: in random books of every grid, for either
- * outcome and side, in dollars and in tokens. `pmx buy` and the page's ticket have the same rule (sweep.ts).
+ * The preview of an order at the market is exactly what the engine does with it: in random books of every grid, for
+ * either outcome and side, in dollars and in tokens. `pmx buy` and the page's ticket have the same rule (sweep.ts).
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
