@@ -5,9 +5,10 @@
  */
 import type { Outcome } from '../base/codes.ts';
 import { formatPrice, parseUnits } from './amounts.ts';
+import { atMarket } from './atMarket.ts';
 import type { OrderMarket } from './order.ts';
 import type { PlaceIntent } from './placer.ts';
-import { atMarket, feeOf, type Levels, type Side } from './sweep.ts';
+import { feeOf, type Levels, type Side } from './sweep.ts';
 import type { SelfTradeName } from './types.ts';
 
 type VerifiedBook = { readonly marketId: string; readonly state: string; levels(outcome: Outcome): Levels };

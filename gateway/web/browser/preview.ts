@@ -14,8 +14,9 @@ import {
   tryParsePriceTicks,
   tryParseUnits,
 } from '../../../shared/base/units.ts';
+import { atMarket } from '../../../shared/client/atMarket.ts';
 import type { Levels } from '../../../shared/client/stream/bookReplica.ts';
-import { atMarket, feeOf, type Side, type Sweep, sweep } from '../../../shared/client/sweep.ts';
+import { feeOf, type Side, type Sweep, sweep } from '../../../shared/client/sweep.ts';
 import type { SelfTradeName, TimeInForceName } from '../../../shared/client/types.ts';
 
 /** `MARKET` takes what is in the book at once, for so much money or so many tokens. */

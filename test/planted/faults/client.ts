@@ -25,7 +25,7 @@ export const CLIENT_FAULTS: readonly Fault[] = [
   },
   {
     name: 'a buyer at the market pays more than was said',
-    file: 'shared/client/sweep.ts',
+    file: 'shared/client/atMarket.ts',
     search: '? amount.usdMicro / onGrid :',
     replace: '? amount.usdMicro / (onGrid - 1n) :',
     caughtBy: 'test/api/sdkOrders.test.ts',

@@ -643,7 +643,7 @@ export const REQUEST_FAULTS: readonly Fault[] = [
   },
   {
     name: 'a sum pays for more than itself if the better prices of the book are gone',
-    file: 'shared/client/sweep.ts',
+    file: 'shared/client/atMarket.ts',
     search: '? amount.usdMicro / onGrid',
     replace: '? amount.usdMicro / BigInt(from)',
     caughtBy: 'test/unit/shared/client/marketMatching.test.ts',

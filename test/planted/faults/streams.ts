@@ -233,11 +233,4 @@ export const STREAM_FAULTS: readonly Fault[] = [
     replace: 'if (tokens === null) throw',
     caughtBy: 'test/unit/shared/client/session.test.ts',
   },
-  {
-    name: 'an order at the market may cost more than its budget',
-    file: 'shared/client/sweep.ts',
-    search: '? amount.usdMicro / onGrid :',
-    replace: '? amount.usdMicro / BigInt(from) :',
-    caughtBy: 'test/unit/gateway/web/browser/preview.test.ts',
-  },
 ];

@@ -1,12 +1,13 @@
 /**
  * The preview of an order at the market is exactly what the engine does with it: in random books of every grid, for
- * either outcome and side, in dollars and in tokens. `pmx buy` and the page's ticket have the same rule (sweep.ts).
+ * either outcome and side, in dollars and in tokens. `pmx buy` and the page's ticket have the same rule (atMarket.ts).
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { OUTCOME, type Outcome, SIDE, TICKS_PER_UNIT, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
 import { tickToPrice } from '../../../../shared/base/units.ts';
+import { atMarket } from '../../../../shared/client/atMarket.ts';
 import {
   type MarketBuy,
   type MarketPreview,
@@ -14,7 +15,7 @@ import {
   marketPreview,
 } from '../../../../shared/client/marketOrder.ts';
 import { draftOrder } from '../../../../shared/client/order.ts';
-import { atMarket, type Levels, type Side } from '../../../../shared/client/sweep.ts';
+import type { Levels, Side } from '../../../../shared/client/sweep.ts';
 import { EngineRig, fillsOf } from '../../../support/engineRig.ts';
 import { Random } from '../../../support/random.ts';
 import { seedOr, timesOf } from '../../../support/seeds.ts';
