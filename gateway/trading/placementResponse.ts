@@ -98,6 +98,10 @@ function remainderOf({ facts }: Placed): Pick<PlacementResponse, 'remaining' | '
 }
 
 function nameOf({ facts, status }: Placed, { clientId, groupName }: Tags) {
+  // Most orders have neither, and a spread is made for each order.
+  if (clientId === undefined && groupName === undefined) {
+    return { order_id: facts.id, order_hash: toHex(facts.hash), status: ORDER_STATUS_NAMES[status] };
+  }
   return {
     order_id: facts.id,
     order_hash: toHex(facts.hash),
