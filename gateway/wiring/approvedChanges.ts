@@ -1,4 +1,7 @@
-/** Carries out the changes that a second operator has approved (RULES.md 9.17). Each may be repeated after a crash. */
+/**
+ * Carries out the changes that a second operator has approved (RULES.md 9.17). After a crash a change may be carried
+ * out again; the second time has no effect.
+ */
 import type { Clock } from '../../shared/base/clock.ts';
 import { MARKET_STATUS, MOVEMENT } from '../../shared/base/codes.ts';
 import { ERRORS, errorRow, OK } from '../../shared/base/errors.ts';
@@ -70,8 +73,8 @@ async function decide(
   const wanted = status === 'resolved' ? MARKET_STATUS.RESOLVED : MARKET_STATUS.CANCELLED;
   const refusal = await marketCommands.decide(market, wanted, payouts[0]);
   if (refusal?.row !== ERRORS.INVALID_TRANSITION) return refusal;
-  // After a crash the shard may have decided it already, in just this way. While the last orders are being cancelled
-  // (9.18) the views do not say how: the change is tried again.
+  // After a crash the shard may have made this very decision already. While the last orders are being cancelled (9.18),
+  // the views do not show the decision: the change is tried again.
   const found = views.markets.status(market.index);
   if (found === MARKET_STATUS.RESOLVING) return { row: ERRORS.ENGINE_BUSY };
   const isInThisWay = found === wanted || (found === MARKET_STATUS.SETTLED && wanted === MARKET_STATUS.RESOLVED);
@@ -90,9 +93,10 @@ async function rotate(
     ctf: request.ctf_address,
     feeSweeper: request.fee_sweeper_address,
   };
-  // The chain may have changed since the change was asked for. A change that has begun is finished whatever it says.
+  // The chain may have changed since the change was requested. A rotation that has begun is finished whatever the chain
+  // says.
   const refusal = chain === null || rotation.isKnown(target) ? null : await refuseSuccessor(target.exchange, chain);
-  // An approved change is tried again until it is known whether it may be carried out.
+  // An approved change is tried again until the chain says whether it may be carried out.
   if (refusal !== null) return refusal.row === ERRORS.CONFLICT ? refusal : { row: ERRORS.ENGINE_BUSY };
   const code = await rotation.rotate(target);
   return code === OK ? null : { row: errorRow(code) };
@@ -106,7 +110,7 @@ async function changeMarket(
   if (market === undefined) return { row: ERRORS.MARKET_NOT_FOUND };
   const read = readMarketPatch(given, catalog);
   if ('refusal' in read) return read.refusal;
-  // After a crash the shard may have the status already, and none follows itself.
+  // After a crash the shard may have the status already, and no status follows itself.
   const isMoved = read.change.status === views.markets.status(market.index);
   return marketCommands.change(market, isMoved ? { ...read.change, status: undefined } : read.change);
 }

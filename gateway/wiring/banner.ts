@@ -1,7 +1,6 @@
 /**
- * The lines that a start prints for a user who starts the server by hand. Secrets are shown only when they are made,
- * and to a terminal only: what goes to a pipe or a file is kept as a log and read by others than the operator
- * (RULES.md 10.10).
+ * The lines that a start prints for a user who starts the server by hand. A secret is printed only when it is made, and
+ * only to a terminal: a pipe or a file is kept as a log, which others than the operator read (RULES.md 10.10).
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,34 +9,37 @@ import { flowAccounts } from './demoFile.ts';
 
 type BannerOptions = {
   readonly baseUrl: string;
-  /** The page for administrators. */
+  /** URL of the page for administrators. */
   readonly operationsUrl: string;
   readonly dataDir: string;
   /** The administrator's token, if this start has made it. */
   readonly newToken: string | null;
-  /** Null without a demo. */
+  /** The demo that the start has opened. Null without a demo. */
   readonly opened: OpenedDemo | null;
-  /** A program trades in the demo. */
+  /** True if a program trades in the demo. */
   readonly flows: boolean;
-  /** The demo has started its provider. */
+  /** True if the demo has started its provider. */
   readonly hasRamp: boolean;
-  /** A person reads the output while it is printed. */
+  /** True if a person reads the output while it is printed. */
   readonly isTerminal: boolean;
 };
 
-/** In the data directory, for its owner alone: the token of a first start that no terminal watched. */
+/** File in the data directory, readable by its owner alone: the token of a first start that printed to no terminal. */
 const ADMIN_TOKEN_FILE = 'admin.token';
 
 /**
- * The line that a person who starts the demo sees first. The rehearsal of a start and the demo of a first one take so
- * long that an empty terminal would look like a fault, and a warning that comes before the addresses like its end.
+ * The first line that a person sees who starts the demo. The rehearsal, and making the demo at a first start, take so
+ * long that an empty terminal would look like a fault, and a warning printed before the addresses like the end of the
+ * start.
  */
 export function startingLine(isDemo: boolean, isTerminal: boolean): string | null {
   if (!isDemo || !isTerminal) return null;
   return '\n  Starting: its addresses come in some seconds, at the first start in up to a minute.\n';
 }
 
-/** The lines to print, none when there is nothing to say. A new token that may not be printed is written to a file. */
+/**
+ * Returns the lines to print; none if there is nothing to say. Writes a new token that may not be printed to a file.
+ */
 export function banner(options: BannerOptions): string[] {
   const { baseUrl, operationsUrl, dataDir, newToken, opened, isTerminal } = options;
   const lines: string[] = [];

@@ -1,11 +1,11 @@
 /**
- * The catalogue's way into the read model: answers the projector's questions for what changed after a revision, a page
- * at a time (shared/wire/catalogPage.ts), each page in a turn of its own.
+ * Brings the catalogue into the read model: the projector asks for the changes after a revision, and gets them page by
+ * page (shared/wire/catalogPage.ts), each page in a turn of its own.
  * Owner: the gateway thread.
  *
  * Invariants:
  *   CATALOGFEED-1  A page has every market and event whose latest change is after `after` and not after `revision`.
- *   CATALOGFEED-2  A question is answered once. One that finds nothing newer waits for the next change.
+ *   CATALOGFEED-2  A question is answered once. If nothing is newer, the answer waits for the next change.
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { assert } from '../../shared/base/assert.ts';
@@ -15,7 +15,7 @@ import type { Progress } from '../../shared/wire/progress.ts';
 import type { Catalog, EventEntry, MarketEntry } from '../markets/catalog.ts';
 import { deployStatus } from '../markets/deployments.ts';
 
-/** Together they keep a turn below a millisecond. */
+/** Pages of this size keep a turn below a millisecond. */
 const PAGE_ROWS = 100;
 const PAGE_CHARACTERS = 100_000;
 
@@ -26,7 +26,7 @@ export class CatalogFeed {
   readonly #catalog: Catalog;
   readonly #progress: Progress;
   #port: MessagePort | null = null;
-  /** The revision of the question that waits, or null. */
+  /** The revision of the waiting question, or null. */
   #asked: number | null = null;
   #isDue = false;
 
@@ -36,7 +36,7 @@ export class CatalogFeed {
     catalog.revisions.changed.subscribe(() => this.#answerSoon());
   }
 
-  /** The projector's end of a new channel; the channel of the thread before is closed. */
+  /** Opens a channel and returns the projector's end of it; closes the channel of the thread before. */
   connect(): MessagePort {
     this.#port?.close();
     const { port1, port2 } = new MessageChannel();
@@ -51,7 +51,7 @@ export class CatalogFeed {
     return port2;
   }
 
-  /** In a turn of its own, when the change is complete; the changes of one turn become one page. */
+  /** Answers in a turn of its own, when the change is complete; all changes of one turn go into one page. */
   #answerSoon(): void {
     if (this.#isDue || this.#asked === null) return;
     this.#isDue = true;
@@ -90,7 +90,7 @@ export function catalogPage(catalog: Catalog, asked: number): CatalogPage {
   return { after, revision, hasMore, startsOver, marketCount: catalog.markets.length, ...rows };
 }
 
-/** In the order of revisions: all of them, or more than a page takes. */
+/** Returns the changes in order of revision: all of them, or more than fit into a page. */
 function changesAfter(catalog: Catalog, after: number): Revised[] {
   const { revisions } = catalog;
   const limit = PAGE_ROWS + 1;

@@ -1,13 +1,13 @@
 /**
- * Keeps by how much the clocks of clients are ahead of this one, each account with its last request of the past minute
- * or two whose signature was valid. Metrics show the middle of them, so that no account says more than another,
- * whatever it sends.
+ * Records how far the clocks of clients are ahead of this machine's: of each account, the last request of the past
+ * minute or two with a valid signature. Metrics show the median, so that no account counts more than another, however
+ * much it sends.
  * Owner: the gateway thread.
  */
 
-/** Accounts of a minute; more of them would not move the middle. */
+/** The most accounts recorded in a minute; more would not move the median. */
 const MOST_ACCOUNTS = 1000;
-/** Timestamps are whole seconds: on average they are half a second old when they are made. */
+/** Timestamps are whole seconds: on average they are half a second old when they are written. */
 const ROUNDED_SEC = 0.5;
 
 export class ClientOffsets {
@@ -18,18 +18,18 @@ export class ClientOffsets {
     if (this.#current.size < MOST_ACCOUNTS || this.#current.has(account)) this.#current.set(account, aheadSec);
   }
 
-  /** Called once a minute. */
+  /** Starts a new minute. Called once a minute. */
   turn(): void {
     this.#before = this.#current;
     this.#current = new Map();
   }
 
-  /** The accounts that have sent something. */
+  /** The number of accounts that have sent a request. */
   get accounts(): number {
     return this.#all().size;
   }
 
-  /** Null while none has. */
+  /** The median. Null if no account has sent a request. */
   get middleSec(): number | null {
     const sorted = [...this.#all().values()].sort((a, b) => a - b);
     if (sorted.length === 0) return null;

@@ -1,14 +1,14 @@
 /**
- * The watch over the clock of this machine: notices when it makes the exchange refuse requests that are signed well, so
- * that no account loses its orders because of that (RULES.md 4.3, 7.8).
+ * Watches the clock of this machine: notices if the clock makes the exchange refuse correctly signed requests, so that
+ * no account loses its orders because of that (RULES.md 4.3, 7.8).
  * Owner: the gateway thread.
  *
- *   set back   Nothing that a right clock signs is accepted until the clock is past the floor of the nonces again, and
- *              until MAX_SKEW_SEC later nothing that the slowest acceptable clock signs.
- *   disagrees  Some key with its passphrase was refused for its time within QUIET_TICKS, and since then no signed
- *              request was accepted. That says less of this machine: it may be the clock of a single client. Only those
- *              accounts that have funds are counted for the person on call, because anybody can have an empty one.
- *   shifted    This clock went another way than the monotonic one by more than SHIFT_MS within a minute.
+ *   set back   The clock is behind the floor of the nonces. No signature of a right clock is accepted until it has
+ *              passed that floor, and none of the slowest acceptable clock for MAX_SKEW_SEC more.
+ *   disagrees  A key with its right passphrase was refused for its time within QUIET_TICKS, and no signed request was
+ *              accepted since. The fault may also be the clock of a single client. The alert for the person on call
+ *              counts only accounts that have funds, because anybody can have an empty account.
+ *   shifted    Within a minute this clock and the monotonic clock drifted apart by more than SHIFT_MS.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import type { TimeVerdicts } from '../access/authenticator.ts';
@@ -24,7 +24,7 @@ type ClockWatchOptions = {
   /** True while requests are carried out. */
   readonly isServing: () => boolean;
   readonly hasFunds: (account: number) => boolean;
-  /** A clock that is never set; given by tests. */
+  /** A clock that is never set; tests pass their own. */
   readonly monotonicMs?: () => number;
 };
 
@@ -32,18 +32,18 @@ type ClockWatchOptions = {
 const QUIET_TICKS = 60;
 /** A clock that is slewed moves by half a millisecond a second. */
 const SHIFT_MS = 5000;
-/** Ticks after which the two clocks are compared from a new beginning. */
+/** After this many ticks the comparison of the two clocks starts anew. */
 const COMPARED_TICKS = 240;
-/** More say nothing new. */
+/** More accounts would say nothing new. */
 const MOST_REFUSED_ACCOUNTS = 1000;
 
 export class ClockWatch implements TimeVerdicts {
   readonly #options: ClockWatchOptions;
   #isRefusing = false;
   #ticksLeft = 0;
-  /** Times of this clock that were shifts. */
+  /** The times, by this clock, at which it shifted. */
   #shifts = 0;
-  /** This clock less the monotonic one; null before the first tick. */
+  /** This clock minus the monotonic one; null before the first tick. */
   #differenceMs: number | null = null;
   #ticks = 0;
   readonly #refused = new Set<number>();
@@ -53,17 +53,19 @@ export class ClockWatch implements TimeVerdicts {
     this.#options = options;
   }
 
-  /** True while no signature of a right clock is accepted. A start waits until its own floor is past. */
+  /**
+   * True while no signature of a right clock is accepted. A start waits until the floor that it has set itself is past.
+   */
   get isSetBack(): boolean {
     return this.#options.isServing() && this.#nowSec() <= this.#options.nonces.floorSec;
   }
 
-  /** False while heartbeats that should be accepted may be refused. */
+  /** False while the exchange may refuse heartbeats that it should accept. */
   get isAccepting(): boolean {
     return !this.#isRefusing && !this.isSetBack && this.#ticksLeft === 0;
   }
 
-  /** The reason why this is no place for signed requests at present, or null. */
+  /** Returns why this machine cannot check the times of signed requests at present, or null if it can. */
   get problem(): string | null {
     if (!this.isSetBack) return null;
     return `the clock was set back: signed requests are accepted again after ${toTime(this.#options.nonces.floorSec)}`;

@@ -1,4 +1,4 @@
-/** Opens control.db and every store in it, in the order in which one needs the other. */
+/** Opens control.db and every store in it, each after the stores that it needs. */
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from 'better-sqlite3';
@@ -62,15 +62,15 @@ import { TradingTimeouts } from '../trading/tradingTimeoutsStore.ts';
 
 export type Control = {
   readonly database: ControlDatabase;
-  /** Copies the file for a backup, as it is in the turn in which this resolves. */
+  /** Copies the file for a backup, in its state at the turn in which the promise resolves. */
   readonly copyTo: (path: string) => Promise<void>;
   /** Null without a cluster. */
   readonly records: ControlRecords | null;
-  /** Rows that are not as they were written (shared/base/rowSums.ts), a line each, as far as a start looks. */
+  /** Rows whose checksum is wrong (shared/base/rowSums.ts), a line for each, among the rows that a start checks. */
   readonly damagedRows: readonly string[];
-  /** Room for withdrawals on a full disk. */
+  /** Disk space that is kept for withdrawals on a full disk. */
   readonly reserve: WalReserve;
-  /** The changes that clients ask for. */
+  /** Syncs the changes that clients request. */
   readonly changes: LaterSync;
   readonly platform: Platform;
   readonly contracts: ContractStore;
@@ -111,21 +111,22 @@ export type Control = {
   readonly railTransactions: RailTransactions;
 };
 
-/** SQLite copies the WAL into the file whenever it has so many bytes. */
+/** SQLite copies the WAL into the file whenever the WAL has reached this size. */
 const WAL_CYCLE_BYTES = 1000 * 4096;
 
-/** A start looks at so many rows, in a third of a second; `journal verify` looks at all. */
+/** A start checks this many rows, in a third of a second; `journal verify` checks all. */
 const MOST_CHECKED_ROWS = 100_000;
 
 type Cluster = { readonly isFollowing: boolean } | null;
 
 /**
  * @param cluster null: this exchange is one process.
- * @param onTorn the write-ahead log is damaged, and changes behind the damage are left out: which, and where they are
+ * @param onTorn called if the write-ahead log is damaged: changes behind the damage are left out; it says which, and
+ * where they are
  */
 export function openControl(config: Config, cluster: Cluster = null, onTorn?: (text: string) => void): Control {
   const path = join(config.dataDir, 'control.db');
-  // Before one is made.
+  // This has to be known before the file is made.
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) refuseJournals(config.dataDir);
   takeRoomBack(path);
   const raw = lockControlDatabase(path);
@@ -218,7 +219,7 @@ function tokensOf({ chain }: Pick<Config, 'chain'>, { current }: ContractStore):
   return chainTokens({ marketFactory: current.marketFactory, collateral: current.usdc });
 }
 
-/** ROTATE-1 in engine/admin/keyRotation.ts. */
+/** See ROTATE-1 in engine/admin/keyRotation.ts. */
 function requireNoRotation(dataDir: string): void {
   const left = [MASTER_KEY_FILE, JOURNAL_KEY_FILE].find((name) => existsSync(join(dataDir, name + NEXT)));
   if (left === undefined) return;

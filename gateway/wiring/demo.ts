@@ -21,13 +21,13 @@ import { demoCatalogue, readDemoFile } from './demoCatalogue.ts';
 import { demoFile, flowAccounts } from './demoFile.ts';
 import type { Exchange } from './exchange.ts';
 
-/** data/live/demo.json, readable by the owner alone: `pmx` signs with it. */
+/** data/live/demo.json, readable by its owner alone: `pmx` signs with its keys. */
 export type Demo = {
   base_url: string;
-  /** The market of the printed order. */
+  /** The market of the order that the banner prints. */
   market_id: string;
   accounts: DemoAccount[];
-  /** Names of accounts, and the markets that they trade in. A demo of an earlier version has none. */
+  /** Names of the flow's accounts, and the markets in which they trade. A demo of an earlier version has no flow. */
   flow?: { maker: string; deeper?: readonly string[]; takers: readonly string[]; market_ids: string[] };
 };
 
@@ -58,7 +58,7 @@ const FLOW = { maker: 'maker', deeper: ['erin', 'frank', 'grace'], takers: ['car
 const FLOW_MARKETS = 24;
 const MARKETS_BY_TURNS = 12;
 
-/** Opens the demo of this data directory, or makes it if the directory is new. @returns null when there is no demo. */
+/** Opens the demo of this data directory, or makes it if the directory is new. @returns null if there is no demo. */
 export async function openDemo(exchange: Exchange, log: Logger): Promise<OpenedDemo | null> {
   const path = demoFile(exchange.config.dataDir);
   if (!exchange.stores.isNew) return existsSync(path) ? reopen(path, exchange.baseUrl, log) : null;
@@ -108,7 +108,7 @@ async function makeAccount({ stores, trading, clock }: Exchange, name: string): 
   };
 }
 
-/** @returns the markets that get a book. */
+/** @returns the markets that get an order book. */
 async function makeCatalogue({ stores, trading, clock }: Exchange): Promise<DemoMarket[]> {
   const { catalog, liveScores } = stores.control;
   const { lines, scores } = demoCatalogue(clock.nowMs());
@@ -126,8 +126,8 @@ async function makeCatalogue({ stores, trading, clock }: Exchange): Promise<Demo
 }
 
 /**
- * The first market that trades, of events of each category by turns, then of the events that start first, which a
- * visitor sees first. The books that are quoted are left alone.
+ * Returns the first trading markets: one event of each category in turn, then the events that start first, which a
+ * visitor sees first. Leaves out the markets whose books are quoted.
  */
 function flowMarkets({ stores }: Exchange, quoted: readonly DemoMarket[]): string[] {
   const { events } = stores.control.catalog;
@@ -169,7 +169,7 @@ function complementOf(price: string, ticksPerUnit: number): string {
 }
 
 /**
- * The port may have changed since the last start. A damaged file is no failure of the exchange: only the demo needs it.
+ * The port may have changed since the last start. A damaged file does not stop the exchange: only the demo needs it.
  */
 function reopen(path: string, baseUrl: string, log: Logger): OpenedDemo | null {
   const demo = tryRead(path);

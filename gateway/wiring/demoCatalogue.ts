@@ -1,14 +1,17 @@
 /**
- * The demo's events and markets as the lines that an import reads (RULES.md 9.40), made from the data in `data/demo/`:
- * the games of some leagues, and questions about everything else. Times are counted from `nowMs`; the same time gives
- * the same lines.
+ * The demo's events and markets as the lines that an import reads (RULES.md 9.40), made from `data/demo/`: the games of
+ * some leagues, and questions about everything else. All times are relative to `nowMs`; the same `nowMs` gives the same
+ * lines.
  */
 import { readFileSync } from 'node:fs';
 import type { CatalogueLine, EventFields, MarketFields } from '../../shared/api/catalogue.ts';
 import { toSlug } from '../markets/marketDetails.ts';
 import { type Competitor, type Game, type League, linesOfGame, linesOfRace, type Score } from './demoGames.ts';
 
-/** `data/demo/questions.json`: an event, or one for `each` name; `{name}`, `{party}` and `{line}` are filled in. */
+/**
+ * The format of `data/demo/questions.json`: one event, or one for each name in `each`; `{name}`, `{party}` and `{line}`
+ * are filled in.
+ */
 type Questions = Pick<MarketFields, 'settlement_sources'> & {
   readonly category: string;
   readonly each?: readonly string[];
@@ -31,7 +34,7 @@ type Question = Partial<MarketFields> & {
 
 type DemoCatalogue = {
   readonly lines: readonly CatalogueLine[];
-  /** By the slug of the event. */
+  /** Scores by the slug of their event. */
   readonly scores: ReadonlyMap<string, Score>;
 };
 
@@ -39,7 +42,7 @@ const FOLDER = new URL('../../data/demo/', import.meta.url);
 const HOUR_MS = 3_600_000;
 const WEEK_HOURS = 168;
 const ROUNDS = 3;
-/** Hours from now to the games of a round; the first one of the first round has started already. */
+/** Hours from now to the games of each round; the first game of the first round has started already. */
 const KICK_OFF_HOURS = [-1, 6, 30, 54] as const;
 
 export function readDemoFile<T>(name: string): T {
@@ -50,7 +53,7 @@ export function demoCatalogue(nowMs: number): DemoCatalogue {
   const leagues = readDemoFile<League[]>('leagues.json');
   const questions = readDemoFile<Questions[]>('questions.json');
   const scores = new Map<string, Score>();
-  // On the hour, as programmes are; the present hour has begun.
+  // Games start on the hour, as in real schedules; the present hour has begun.
   const hourMs = nowMs - (nowMs % HOUR_MS);
   const timeIn = (hours: number): string => new Date(hourMs + hours * HOUR_MS).toISOString();
   const lines = [
@@ -78,7 +81,7 @@ function linesOfLeague(league: League, timeIn: TimeIn, scores: Map<string, Score
         status: isLive && league.live !== undefined ? 'live' : 'upcoming',
         startsAt: timeIn(isLive && league.live === undefined ? 3 : startsInHours),
         endsAt: timeIn((isLive && league.live === undefined ? 3 : startsInHours) + 4),
-        // The last round is listed now and trades from the day before it on.
+        // The last round is listed now and trades from one day before it.
         tradesFrom: round === ROUNDS - 1 ? timeIn(startsInHours - 24) : undefined,
       };
       const ofGame = linesOfGame(league, game);
@@ -89,7 +92,7 @@ function linesOfLeague(league: League, timeIn: TimeIn, scores: Map<string, Score
   return lines;
 }
 
-/** Every round has other pairs: the first team stays, the others move on by one seat. */
+/** Every round pairs the teams differently: the first team stays, the others move on by one seat. */
 function pairsOf(teams: readonly Competitor[], round: number): [Competitor, Competitor][] {
   const [first, ...others] = teams;
   // In the first round neighbours in the list meet.
@@ -119,7 +122,7 @@ function linesOfQuestions(questions: Questions, timeIn: TimeIn): CatalogueLine[]
   });
 }
 
-/** One market, or one for each line or party. */
+/** Makes one market, or one for each line or party. */
 function marketsOf(
   { key, lines, parties, subcategories, ...fields }: Question,
   { category, settlement_sources, series }: Questions,

@@ -1,6 +1,7 @@
 /**
- * The file that makes a data directory a demo's: its accounts and their keys. Only there may play money be given away,
- * because the setting alone is on by default on loopback, where an exchange with real funds behind a proxy listens too.
+ * The file that marks a data directory as a demo's: its accounts and their keys. Play money may be given away only with
+ * this file. The setting alone is not enough: it is on by default on loopback, where an exchange with real funds behind
+ * a proxy listens too.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +18,7 @@ export function isDemo({ demo, dataDir }: Pick<Config, 'demo' | 'dataDir'>, isNe
 
 type FlowNames = { readonly maker: string; readonly deeper?: readonly string[]; readonly takers: readonly string[] };
 
-/** The names of the accounts that are the flow's and no visitor's. */
+/** The names of the flow's accounts, which are no visitor's. */
 export function flowAccounts({ maker, deeper = [], takers }: FlowNames): string[] {
   return [maker, ...deeper, ...takers];
 }

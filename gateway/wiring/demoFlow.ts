@@ -6,14 +6,14 @@ import type { Logger } from '../base/log.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../shared/client/examples/demoFlow.ts', import.meta.url));
 
-/** @param path the demo's file, with the keys of its accounts */
+/** @param path the demo's file, which holds the keys of its accounts */
 export function startDemoFlow(path: string, log: Logger): ChildProcess {
   const child = spawn(process.execPath, [...STRIPPED_BEFORE, PROGRAM, path], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: {},
   });
   child.on('error', (error) => log.warn({ err: error }, 'nothing trades in the demo'));
-  // The exchange does not wait for it: the end of the channel ends it.
+  // The exchange does not wait for the flow: the flow ends when the channel does.
   child.unref();
   child.channel?.unref();
   return child;

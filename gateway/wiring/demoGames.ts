@@ -6,24 +6,24 @@ import { toSlug } from '../markets/marketDetails.ts';
 export type Competitor = { readonly name: string; readonly code: string; readonly player: string };
 export type Score = Omit<LiveScore, 'updated_at'>;
 
-/** `data/demo/leagues.json`. */
+/** The format of `data/demo/leagues.json`. */
 export type League = {
   readonly sport: string;
   readonly league: string;
   readonly series: string;
-  /** Three results, two of which a provider lists as a pair of mirrored markets, two people, or a field of many. */
+  /** Three results, of which a provider lists two as a pair of mirrored markets; two people; or a field of many. */
   readonly format: 'threeWay' | 'mirror' | 'headToHead' | 'field';
   readonly unit?: string;
   readonly totals?: readonly number[];
   readonly spread?: number;
   readonly teamTotal?: number;
-  /** The statistic of a player, and the line. */
+  /** The statistic of a player, and its line. */
   readonly prop?: readonly [stat: string, line: number];
   readonly period?: string;
   readonly novelty?: string;
-  /** The score of the game that is being played. */
+  /** The score of the game in play. */
   readonly live?: Score;
-  /** Of the events of a field. */
+  /** The places at which the events of a field are held. */
   readonly places?: readonly string[];
   readonly teams: readonly Competitor[];
 };
@@ -35,18 +35,18 @@ export type Game = {
   readonly status: 'upcoming' | 'live';
   readonly startsAt: string;
   readonly endsAt: string;
-  /** Absent: from now on. */
+  /** The time from which the markets trade; absent: from now on. */
   readonly tradesFrom: string | undefined;
 };
 
 type MarketOfGame = Partial<MarketFields> & { readonly title: string; readonly description: string };
 
-/** The provider of all games. */
+/** The name under which all games are provided. */
 const PROVIDER = 'playbook';
-/** Of a field, the share of all chances of each place of the list. */
+/** For a field: the share of all chances of each place in the list. */
 const FAVOURITES = [34, 22, 16, 12, 9, 7] as const;
 
-/** The event, then its markets. */
+/** Returns the event's line, then those of its markets. */
 export function linesOfGame(league: League, game: Game): CatalogueLine[] {
   const { home, away } = game;
   const title = `${home.name} v ${away.name}`;
@@ -91,7 +91,7 @@ export function linesOfGame(league: League, game: Game): CatalogueLine[] {
   return [{ event }, ...lines];
 }
 
-/** An event with one market for each competitor, of which one wins. */
+/** Returns an event with one market for each competitor; one competitor wins. */
 export function linesOfRace(league: League, place: string, at: number, startsAt: string): CatalogueLine[] {
   const slug = toSlug(place);
   const ticker = `${league.series}-${at + 1}`;
@@ -140,7 +140,7 @@ export function linesOfRace(league: League, place: string, at: number, startsAt:
   return [{ event }, ...winning, { market: odd }];
 }
 
-/** The moneylines: three, or two of which the second is the first one mirrored, or one. */
+/** Returns the moneylines: three; or two, the second being the first one mirrored; or one. */
 function winners({ format }: League, { home, away }: Game): MarketOfGame[] {
   const type = { external_market_type: 'moneyline' } as const;
   const beats = (winner: Competitor, loser: Competitor): MarketOfGame => ({
@@ -196,7 +196,7 @@ function totalsOf({ totals = [], spread, unit, period }: League, { home, away }:
   return markets;
 }
 
-/** Markets about one team or one player, and those asked for fun. */
+/** Returns markets about one team or one player, and novelty markets. */
 function extras({ sport, league, teamTotal, prop, novelty, unit }: League, game: Game): MarketOfGame[] {
   const { home, away, round } = game;
   const markets: MarketOfGame[] = [];

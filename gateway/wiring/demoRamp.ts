@@ -1,6 +1,6 @@
 /**
  * The provider of the demo, with which a newcomer cashes in and out: the sandbox (gateway/programs/ramp/) as a process
- * of its own, with a wallet whose account holds play money. Its keys are in ramp.json, which the first start writes
+ * of its own, with a wallet whose account holds play money. Its keys are in ramp.json; the first start writes this file
  * before it makes the account.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -28,8 +28,8 @@ const FUNDS_MICRO = 10_000_000_000;
 const FUNDS_REFERENCE = 'demo-ramp';
 
 /**
- * @returns the provider that the demo brings; null where the operator has named providers, or has none for the demo, or
- * the directory is no demo's
+ * @returns the provider of the demo; null if the operator has named providers, or wants none for the demo, or the
+ * directory is no demo's
  */
 export async function openDemoRamp(config: Config): Promise<DemoRamp | null> {
   const { dataDir, demoRamp, fiat } = config;
@@ -38,7 +38,7 @@ export async function openDemoRamp(config: Config): Promise<DemoRamp | null> {
   return { keys: keysIn(dataDir), url: `http://127.0.0.1:${await freePort()}` };
 }
 
-/** The settings with this provider, as FIAT_PROVIDERS and FIAT_SANDBOX_… would say it. */
+/** Returns the settings with this provider, as if FIAT_PROVIDERS and FIAT_SANDBOX_… named it. */
 export function withDemoRamp(config: Config, { keys, url }: DemoRamp): Config {
   const settings = {
     URL: url,
@@ -49,7 +49,7 @@ export function withDemoRamp(config: Config, { keys, url }: DemoRamp): Config {
   return { ...config, fiat: { ...config.fiat, providers: [{ name: 'sandbox', settings }] } };
 }
 
-/** Starts the provider, which ends with this process. A failure leaves the demo without it. */
+/** Starts the provider, which ends with this process. If it fails, the demo runs without it. */
 export async function startDemoRamp(exchange: Exchange, ramp: DemoRamp, log: Logger): Promise<void> {
   try {
     keep(exchange.config.dataDir, ramp.keys);
@@ -73,18 +73,18 @@ function startProgram({ baseUrl, config }: Exchange, { keys, url }: DemoRamp): C
       FIAT_SANDBOX_WEBHOOK_SECRETS: keys.webhook_secret,
       RAMP_EXCHANGE_URL: baseUrl,
       RAMP_PRIVATE_KEY: keys.private_key,
-      // The exchange sends people back to the address by which it is known.
+      // The exchange sends people back to its public address.
       RAMP_RETURN_ORIGINS: new URL(config.publicUrl ?? baseUrl).origin,
       RAMP_FILE: join(config.dataDir, 'ramp.db'),
     },
   });
-  // The exchange does not wait for it: the end of the channel ends it.
+  // The exchange does not wait for the provider: it ends when the channel does.
   child.unref();
   child.channel?.unref();
   return child;
 }
 
-/** Makes what is missing of its account, so that a start which was interrupted is made good by the next one. */
+/** Makes what is missing of the provider's account, so that a start completes what an interrupted one began. */
 async function fund({ stores, trading, clock }: Exchange, wallet: string): Promise<void> {
   const { accounts } = stores.control;
   const profile = { displayName: 'sandbox provider', email: null, referralCode: null, wallet } as const;

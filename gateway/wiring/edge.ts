@@ -1,6 +1,6 @@
 /**
- * The fourth part of the exchange: everything between the sockets and the other parts. The HTTP server with its stages,
- * the stream's sockets, and what an operator sees.
+ * The fourth part of the exchange: everything between the sockets and the other parts: the HTTP server with its stages,
+ * the stream's sockets, and the pages of operators.
  * Owner: the gateway thread.
  */
 
@@ -158,19 +158,22 @@ export class Edge {
     this.#operations = new OperationsReport({ metrics, readiness, drills, cluster: options.cluster, clock });
   }
 
-  /** From here on the door of administrators answers probes and shows how the start goes on. */
+  /** Opens the administrators' door, which answers probes from here on and shows how far the start is. */
   async begin(): Promise<void> {
     this.#loopDelay.start();
     void this.#dataFiles.refresh();
     await this.#server.begin().catch(explain);
   }
 
-  /** Opens the port: requests are answered from the first on, so that those of a proxy wait. @returns the port. */
+  /**
+   * Opens the port. Requests are answered from the first one on, so that requests of a proxy wait.
+   * @returns the port.
+   */
   listen(): Promise<number> {
     return this.#server.listen().catch(explain);
   }
 
-  /** Null without a door for administrators. */
+  /** The administrators' port. Null if they have none of their own. */
   get adminPort(): number | null {
     return this.#server.adminPort;
   }
@@ -180,14 +183,17 @@ export class Edge {
     this.#certificate.read();
   }
 
-  /** A feed that was opened with the token before is closed. @returns false if it is the same. */
+  /**
+   * Replaces the administrator's token and closes feeds that were opened with the old one.
+   * @returns false if the token is the same.
+   */
   replaceAdminToken(token: string): boolean {
     const isReplaced = this.#adminToken.replace(token);
     if (isReplaced) this.#options.feed.disconnectAll(BOOTSTRAP.operatorId);
     return isReplaced;
   }
 
-  /** Accounts with an open socket are online, as those that make a request are. */
+  /** Notes accounts with an open socket as online, like accounts that make a request. */
   noteOnline(): void {
     const { clock, stores } = this.#options;
     const nowMs = clock.nowMs();
@@ -195,20 +201,20 @@ export class Edge {
     stores.control.onlineAccounts.save(nowMs);
   }
 
-  /** The state of the exchange as one object, for the administrator's feed. */
+  /** Returns the state of the exchange as one object, for the administrator's feed. */
   stats(): object {
     const { stores, trading, clock } = this.#options;
     const { views, progress } = stores;
     return statsOf({ link: trading.link, views, progress, clock, connections: () => this.#server.connections });
   }
 
-  /** Accepts no more connections, answers what comes on those there are, and ends them. */
+  /** Accepts no more connections, answers the requests on open ones, and closes those. */
   async drain(answerWithinMs: number): Promise<void> {
     const isDrained = await this.#server.stop(answerWithinMs);
     if (!isDrained) this.#options.log.warn('stopped with requests unanswered');
   }
 
-  /** Called when nothing uses the answers any more: no request, and no periodic task. */
+  /** Stops. Called when neither requests nor periodic tasks use the answers any more. */
   async stop(): Promise<void> {
     this.disk.stop();
     this.#loopDelay.stop();
@@ -218,7 +224,7 @@ export class Edge {
     this.#options.sharedCounters?.close();
   }
 
-  /** This member leads from now on: what was signed until then may have been carried out by another. */
+  /** This member leads from now on: another may have carried out requests signed until then. */
   lead(signedUntilSec: number): void {
     this.#nonces.forgetBefore(signedUntilSec);
   }

@@ -1,4 +1,4 @@
-/** Everything that the edge is made from: the parts that the others have opened. */
+/** Everything that the edge needs: the parts that were opened before it. */
 import type { Clock } from '../../shared/base/clock.ts';
 import type { RedisCounterStore } from '../access/redisCounterStore.ts';
 import type { Config } from '../base/config.ts';
@@ -31,12 +31,12 @@ export type EdgeOptions = {
   readonly threads: ThreadsReport;
   readonly feed: AdminFeed;
   readonly lifecycle: Lifecycle;
-  /** The second until which an earlier process may have run; the nonces that it accepted are lost. */
+  /** The second until which an earlier process may have run; the nonces that it had accepted are lost. */
   readonly startedSec: number;
   /** Null without a cluster. */
   readonly member: MemberRole | null;
   readonly cluster: ClusterControl | null;
-  /** In a cluster: a record of the log contradicts what this machine has. */
+  /** In a cluster: called if a record of the log contradicts the data of this machine. */
   readonly onRefused?: (why: string) => void;
   /** Null: rate limits are counted in this process. */
   readonly sharedCounters: RedisCounterStore | null;
@@ -45,6 +45,6 @@ export type EdgeOptions = {
   readonly chainLink: ChainLink | null;
   /** The URL at which this machine reaches the server; known once it listens. */
   readonly baseUrl: () => string;
-  /** A request has failed after its handler and has to be answered. */
+  /** Called if a request fails after its handler has ended, and still has to be answered. */
   readonly onError: (error: unknown, context: unknown) => void;
 };

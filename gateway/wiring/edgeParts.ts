@@ -1,4 +1,4 @@
-/** The parts of the edge that follow from the settings alone. */
+/** The parts of the edge that depend on the settings alone. */
 import type { Clock } from '../../shared/base/clock.ts';
 import { ConnectionLimits } from '../access/connectionLimits.ts';
 import { Limiter } from '../access/limiter.ts';
@@ -48,7 +48,7 @@ function mostConnections(config: Config, shards: number, log: Logger): number {
   return total;
 }
 
-/** Changes of administrators are recorded, and those that were refused. */
+/** Records the changes of administrators, and the refused ones too. */
 export function auditTrailOf({ audit, control }: Stores, refusedLogins: RefusedLogins): AuditTrail {
   const stage = new AuditStage({ log: audit, isInForce: (operatorId) => control.operators.isInForce(operatorId) });
   return {
@@ -57,7 +57,7 @@ export function auditTrailOf({ audit, control }: Stores, refusedLogins: RefusedL
   };
 }
 
-/** A standby notes nothing: it carries out no request that could come twice. */
+/** A standby records nothing: it carries out no request that could be repeated. */
 export function aheadTimestamps(member: MemberRole | null, keys: AheadTimestamps): AheadTimestamps {
   if (member === null) return keys;
   return {
@@ -68,13 +68,16 @@ export function aheadTimestamps(member: MemberRole | null, keys: AheadTimestamps
   };
 }
 
-/** The limits that the gateway thread shares with the fronts; null where it has no fronts, or counts elsewhere. */
+/**
+ * The limits that the gateway thread shares with the fronts; null if there are no fronts, or if limits are counted
+ * elsewhere.
+ */
 export function makeSharedLimits({ gateways, rateLimits, redisUrl }: Config): SharedLimits | null {
   if (gateways === 1 || !rateLimits || redisUrl !== null) return null;
   return { unlisted: makeSharedCounts(), networks: SharedNetworks.create() };
 }
 
-/** The limiter of the gateway thread; null where nothing is limited. */
+/** The limiter of the gateway thread; null if nothing is limited. */
 export function makeLimiter(
   { rateLimits }: Config,
   redis: RedisCounterStore | null,
@@ -99,7 +102,7 @@ type FrontDeps = {
   readonly lines: Lines;
 };
 
-/** Null: the gateway thread has all connections. */
+/** Makes the front threads. Null: the gateway thread has all connections. */
 export function makeFronts(deps: FrontDeps): FrontThreads | null {
   const { config, stream, member, log, lines } = deps;
   if (config.gateways === 1) return null;
@@ -117,7 +120,7 @@ export function makeFronts(deps: FrontDeps): FrontThreads | null {
   });
 }
 
-/** Null where the gateway thread answers all calls: counters in Redis are one connection. */
+/** Null if the gateway thread answers all calls: a counter in Redis has only one connection. */
 function readsOf({ config, stores, shards, limits, keep }: FrontDeps): SharedReads | null {
   if (config.rateLimits && limits === null) return null;
   const { control, progressMemory, views } = stores;

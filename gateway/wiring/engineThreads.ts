@@ -22,7 +22,7 @@ type EngineThreadsOptions = {
   /** Null without a cluster. */
   readonly replicas: ShardReplicas | null;
   readonly log: Logger;
-  /** ShardThreads has the same. */
+  /** As in ShardThreads. */
   readonly rehearsalsOf: ((options: ShardOptions) => ShardOptions[]) | undefined;
   readonly onReturned: (shard: number) => Promise<void>;
   readonly onLost: (shard: number, isDown: boolean) => void;
@@ -35,12 +35,12 @@ export class EngineThreads {
   readonly #spotThread: SpotThread;
   readonly #followers: JournalFollowers;
 
-  /** Throws where control.db lacks what the journals have. */
+  /** Throws if control.db lacks an entity that the journals name. */
   readonly #requireNamed: () => void;
 
   constructor(options: EngineThreadsOptions) {
     const { config, stores, link, replicas, log, rehearsalsOf, onReturned, onLost, onFatal } = options;
-    // In a cluster control.db follows the log.
+    // In a cluster control.db follows the log, so this is not checked.
     this.#requireNamed = () => (replicas === null ? requireNamed(stores.views, stores.control) : undefined);
     const { control, journalPaths, readDbPath, progressMemory: progress, metersMemory: meters, spotMemory } = stores;
     const { shards, journalKey, journalHeads } = control;
@@ -99,19 +99,19 @@ export class EngineThreads {
     return this.#followers.positionDifferences;
   }
 
-  /** Resolves when every shard is READY, with nothing that control.db does not have. */
+  /** Resolves when every shard is READY and control.db has every entity that the journals name. */
   async ready(): Promise<void> {
     await this.shards.ready();
     this.#requireNamed();
   }
 
-  /** Resolves when the shards have carried out and journaled every command they were given. */
+  /** Resolves when the shards have carried out and journaled every command that they were given. */
   async stopShards(): Promise<void> {
     await this.shards.stop();
     await Promise.all([this.#verifiers.terminate(), this.#spotThread.terminate()]);
   }
 
-  /** Called after the shards have stopped, because the followers read what these wrote last. */
+  /** Called after the shards have stopped, because the followers read the last records of the shards. */
   stopFollowers(): Promise<void> {
     return this.#followers.stop();
   }

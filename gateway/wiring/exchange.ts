@@ -1,7 +1,7 @@
 /**
- * The exchange as a whole: four parts, opened in this order, each with the ones before it.
+ * The exchange as a whole: four parts, opened in this order; each uses the parts before it.
  *
- *   stores    what the gateway knows: control.db, views, read.db, the log of private frames
+ *   stores    all data of the gateway thread: control.db, views, read.db, the log of private frames
  *   trading   the link to the shards, the feeds from the views, and the senders of commands
  *   threads   shards, verifiers, projector and snapshots: they start to recover at once
  *   edge      HTTP and WebSocket: administrators are answered from here on, the port opens when the start is complete
@@ -10,12 +10,12 @@
  *                      ▲                          │
  *                      └────────event rings───────┘
  *
- * A start is complete when the code of orders is rehearsed (rehearsal.ts), which begins before the second part is made,
- * the shards have recovered, what a crash left half done between control.db and the journals is finished, and the read
- * model has caught up. A thread that ends by itself is started again: the journals are the truth, and reading them
- * again is all it takes. The parts stop in the opposite order: the edge answers the requests in flight, then the shards
- * finish their commands. Only the threads that follow the journals outlive the link, because they read what the shards
- * wrote last.
+ * A start is complete when the code of orders is rehearsed (rehearsal.ts; this begins before the second part is made),
+ * the shards have recovered, changes that a crash left half done between control.db and the journals are finished, and
+ * the read model has caught up. A thread that ends by itself is started again: the journals are the truth, and the new
+ * thread only has to read them again. The parts stop in the opposite order: the edge answers the requests in flight,
+ * then the shards finish their commands. Only the threads that follow the journals outlive the link, because they read
+ * the last records of the shards.
  * Owner: the gateway thread.
  */
 import type { Clock } from '../../shared/base/clock.ts';
@@ -49,7 +49,7 @@ import { Trading } from './trading.ts';
 import { urlOf } from './urls.ts';
 import { waitingPlacements } from './verifyThreads.ts';
 
-/** Commands that the log of a cluster has not taken by then are answered OUTCOME_UNKNOWN (RULES.md 18.6). */
+/** After this time, a command that the log of a cluster has not taken is answered OUTCOME_UNKNOWN (RULES.md 18.6). */
 const UNHELD_MS = 5000;
 const STALL_LOOK_MS = 250;
 
@@ -57,20 +57,20 @@ type ExchangeOptions = {
   readonly config: Config;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Where the log's lines go. */
+  /** Receives the lines of the log. */
   readonly lines: Lines;
-  /** The process has to end and start again. */
+  /** Called if the process has to end and start again. */
   readonly onFatal: (error: unknown) => void;
 };
 
-/** The first things that a start opens. */
+/** The objects that a start opens first. */
 type Opened = {
   readonly stores: Stores;
   /** Null without a cluster. */
   readonly member: Member | null;
   readonly sharedCounters: RedisCounterStore | null;
   readonly rehearsal: Rehearsal | null;
-  /** The keys of the chain; null without one. */
+  /** The keys for the chain; null without a chain. */
   readonly secrets: ChainSecrets | null;
 };
 
@@ -92,11 +92,11 @@ export class Exchange {
   readonly #member: Member | null;
   /** Null without a chain. */
   readonly #settlement: SettlementThread | null;
-  /** Nothing is accepted that was signed until then: another process may have accepted it. */
+  /** Requests signed until this second are refused: another process may have accepted them. */
   #startedSec: number;
   #stallTimer: NodeJS.Timeout | undefined;
   #roomWatch: RoomWatch | null = null;
-  /** The rest of the rehearsal is cleared away while the exchange begins: on a busy machine that takes seconds. */
+  /** Resolves when the rest of the rehearsal is cleared away: on a busy machine that takes seconds. */
   #rehearsalEnd: Promise<void> | undefined;
 
   static async start(options: ExchangeOptions): Promise<Exchange> {
@@ -118,7 +118,7 @@ export class Exchange {
     const { config, clock, log, onFatal } = options;
     const lifecycle = this.#lifecycle;
     const feed = this.#feed;
-    // The stores are open, and control.db is locked: a process that used this directory before has ended by now.
+    // The stores are open and control.db is locked, so a process that used this directory before has ended by now.
     this.#startedSec = Math.floor(clock.nowMs() / 1000);
     this.config = config;
     this.clock = clock;
@@ -186,7 +186,7 @@ export class Exchange {
     });
   }
 
-  /** Resolves with the name of the member that gets the lead: this process ends in order. Null without a cluster. */
+  /** Resolves with the name of the member that gets the lead: this process stops in order. Null without a cluster. */
   get handedOver(): Promise<string> | null {
     return this.#member?.handedOver ?? null;
   }
@@ -196,35 +196,35 @@ export class Exchange {
     return urlOf(this.config, this.port);
   }
 
-  /** The same of the page for administrators. */
+  /** The URL at which this machine reaches the page for administrators. */
   get operationsUrl(): string {
     const { adminDoor } = this.config;
     return `${adminDoor === null ? this.baseUrl : urlOf(adminDoor, this.adminPort!)}/ops`;
   }
 
-  /** Null without a door for administrators. */
+  /** The administrators' port. Null if they have none of their own. */
   get adminPort(): number | null {
     return this.#edge.adminPort;
   }
 
-  /** True if there are files that can be read again without a restart. */
+  /** True if some files can be read again without a restart. */
   get isReloadable(): boolean {
     return this.config.tls !== null || this.config.adminTokenFile !== null;
   }
 
-  /** Those files have changed. What cannot be used changes nothing. */
+  /** Reads changed files again. A file that cannot be used changes nothing. */
   async reload(): Promise<void> {
     this.#reloadAdminToken();
     if (this.config.tls !== null) await this.#reloadTls();
   }
 
-  /** RULES.md 9.50. */
+  /** Reads the administrator's token again (RULES.md 9.50). */
   #reloadAdminToken(): void {
     try {
       const token = readAdminToken(this.config);
       if (token === null || !this.#edge.replaceAdminToken(token)) return;
       this.#log.warn('the administrator token is the one that is in ADMIN_TOKEN_FILE now');
-      // A token that may be known to others is replaced at once, also while the log cannot be written.
+      // A token that others may know is replaced at once, even while the log cannot be written.
       this.stores.audit.append({ event: 'admin_token_replaced' }, true).catch((error) => {
         this.#log.error({ err: error }, 'the audit log owes a record');
       });
@@ -243,7 +243,7 @@ export class Exchange {
     }
   }
 
-  /** The parts whose state changes with time alone. */
+  /** The parts whose state changes with time. */
   #ticking(): { tick(): void }[] {
     return [
       this.trading.link,
@@ -262,7 +262,7 @@ export class Exchange {
     ];
   }
 
-  /** Answers the requests in flight, lets the shards finish their commands, and ends every thread. */
+  /** Stops: answers the requests in flight, lets the shards finish their commands, and ends every thread. */
   async stop(answerWithinMs: number): Promise<void> {
     this.#lifecycle.isDraining = true;
     this.stores.keepControl();
@@ -277,7 +277,7 @@ export class Exchange {
       this.#periodicTasks.saveHeads();
       this.#periodicTasks.noteOnline();
     }
-    // In a cluster it waits for the log, which takes nothing after the member has stopped.
+    // In a cluster this waits for the log, which takes nothing after the member has stopped.
     if (this.#member !== null) await this.#settlement?.stop();
     await this.#member?.stop();
     await this.trading.stop();
@@ -298,7 +298,7 @@ export class Exchange {
     if (!this.#lifecycle.isDraining) this.stores.giveControl(this.clock, this.#log, this.#member);
   }
 
-  /** Until this member leads, it answers reads from what the log has brought. */
+  /** Until this member leads, it answers reads from the rows that the log has brought. */
   async #follow(member: Member): Promise<void> {
     const { control, progress, views } = this.stores;
     const { feeds } = this.trading;
@@ -327,7 +327,7 @@ export class Exchange {
     void member.leading.then(() => this.#lead(member)).catch((error) => this.#onFatal(error));
   }
 
-  /** Everything that the log holds is applied, and the lease is this member's (MEMBERSHIP-1). */
+  /** This member leads: everything that the log holds is applied, and this member has the lease (MEMBERSHIP-1). */
   async #lead(member: Member): Promise<void> {
     if (this.#lifecycle.isDraining) return;
     const startMs = performance.now();
@@ -357,7 +357,7 @@ export class Exchange {
     const firstKeys = awaitFirstKeys({ answers: this.#edge.answers, queries, progress, isStopped, log: this.#log });
     await Promise.all([
       awaitNonceWindow(this.#startedSec, this.clock),
-      // One query after the other: for two at once the pool would start its second thread.
+      // The queries run one after the other: for two at once the pool would start its second thread.
       Promise.all([awaitReadModel(progress, control.catalog.revisions.current), firstKeys]).then(() =>
         this.#periodicTasks.refreshAllVolumes(),
       ),
@@ -376,13 +376,13 @@ export class Exchange {
     this.#settlement?.link.acceptNews();
   }
 
-  /** Lets the orders expire and the markets close that were due while the exchange was stopped or starting. */
+  /** Expires the orders and closes the markets that were due while the exchange was stopped or starting. */
   async #catchUpTime(): Promise<void> {
     const { engine, link } = this.trading;
     await Promise.all(Array.from({ length: link.shards }, (_, shard) => engine.catchUp(shard)));
   }
 
-  /** A reply handler has failed: without this its call would never be answered. */
+  /** A reply handler has failed: without this its request would never be answered. */
   #answerFailed(error: unknown, context: unknown): void {
     this.#log.error({ err: error }, 'reply handler failed');
     const call = context instanceof Call ? context : (context as { readonly call?: Call } | null)?.call;
@@ -390,7 +390,7 @@ export class Exchange {
   }
 }
 
-/** The client of Redis is a tenth of all the code there is, so a start without Redis does not load it. */
+/** The client of Redis is a tenth of all code, so a start without Redis does not load it. */
 async function openSharedCounters({ config, log }: ExchangeOptions): Promise<RedisCounterStore | null> {
   if (config.redisUrl === null) return null;
   const { RedisCounterStore } = await import('../access/redisCounterStore.ts');

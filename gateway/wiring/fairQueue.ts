@@ -1,41 +1,41 @@
 /**
- * The queries that wait for a thread of the pool. Accounts take turns, and so do the addresses of those without
- * credentials, so what one asks for never waits for more than one query of each other. One whose last query was slow is
- * slow for a while: they leave one thread to all others, who therefore never wait for a slow query that could be
- * foreseen. A query whose callers have all gone is not run.
+ * The queue of queries that wait for a thread of the pool. Accounts take turns, and so do the addresses of callers
+ * without credentials, so a query never waits for more than one query of each other lane. A lane whose last query was
+ * slow counts as slow for a while. Slow lanes leave one thread to all others, whose queries therefore never wait for a
+ * query that was expected to be slow. A query whose callers have all gone is not run.
  *
- * No lane has a thread for long: it may take BURST_MS at once and SHARE of a thread from then on, also where no other
- * lane asks. One that has had more rests, and its reads wait; what cancels rest on is not held up.
+ * No lane has a thread for long: it may use BURST_MS at once and after that the SHARE of a thread, even if no other
+ * lane asks. A lane that has used more rests, and its reads wait; queries that cancels depend on are not delayed.
  * Owner: the gateway thread.
  *
  * Invariants:
- *   FAIRQUEUE-1  At most `threads` queries run, of one lane at most one, of slow lanes at most threads - 1.
- *   FAIRQUEUE-2  A lane is in the map of those that wait exactly while it has a query that waits.
+ *   FAIRQUEUE-1  At most `threads` queries run: at most one per lane, and at most threads - 1 of slow lanes.
+ *   FAIRQUEUE-2  A lane is in the map of waiting lanes exactly while it has a waiting query.
  *   FAIRQUEUE-3  A query waits in the lane of everyone who waits for it, and runs once.
- *   FAIRQUEUE-4  A read starts in a lane whose reads have taken less than BURST_MS more than SHARE of the time: of
- *                the processor, so that none rests for the work of others.
+ *   FAIRQUEUE-4  A read starts only in a lane whose reads have used less than BURST_MS more than their SHARE of the
+ *                time. This counts processor time, so that no lane rests because of the work of others.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { type Asker, Askers, type Lane } from '../base/askers.ts';
 
-/** As many as one request can ask at once: a batch of 200 keyed cancels asks for each row. */
+/** As many queries as one request can make at once: a batch of 200 keyed cancels looks up each row. */
 const WAITING_PER_LANE = 256;
 export const MOST_WAITING = 2048;
 const SLOW_FROM_MS = 20;
 const SLOW_FOR_MS = 10_000;
-/** Far more than can be slow in the time for which it is remembered. */
+/** Far more lanes than can become slow while slowness is remembered. */
 const MAX_SLOW = 10_000;
 /**
- * Of one thread: what an account or an address may take of it for as long as it likes. To write the answers takes at
- * most as much again of the gateway thread, so a tenth of a core is the bound of both (data/docs/tables.md).
+ * The share of one thread that an account or an address may use for as long as it likes. Writing the answers takes at
+ * most as much of the gateway thread again, so both together are bounded by a tenth of a core (data/docs/tables.md).
  */
 const SHARE = 0.05;
-/** A statement of a million lines. */
+/** As much as a statement of a million lines takes. */
 const BURST_MS = 10_000;
-/** Reads that wait in a lane that rests. */
+/** The most reads that wait in a resting lane. */
 const RESTING_PER_LANE = 16;
 const MAX_TAKEN = 10_000;
-/** Between two looks at lanes that rest. */
+/** Time between two checks of the resting lanes. */
 const LOOKS_MS = 100;
 
 /** The result of a query whose callers have gone. */
@@ -54,19 +54,19 @@ type Waiting = {
 export class FairQueue {
   readonly #threads: number;
   readonly #nowMs: () => number;
-  /** First come, first served inside a lane; the lane that waits longest for its turn is first. */
+  /** A lane's queries run in order of arrival; the lane that has waited longest for its turn is first. */
   readonly #waiting = new Map<Lane, Waiting[]>();
   readonly #running = new Set<Lane>();
-  /** When lanes stop being slow, the one that was slow longest ago first. */
+  /** When each lane stops being slow; the lane that was slow longest ago is first. */
   readonly #slowUntilMs = new Map<Lane, number>();
   readonly #paces: boolean;
-  /** When a lane has paid back what its reads have taken, the one that read longest ago first. */
+  /** When each lane has paid back what its reads have used; the lane that read longest ago is first. */
   readonly #paidMs = new Map<Lane, number>();
   #waking: NodeJS.Timeout | null = null;
   #waitingCount = 0;
   #slowRunning = 0;
 
-  /** @param paces false: no lane rests, as where nothing is limited */
+  /** @param paces false: no lane rests, for a server without limits */
   constructor(threads: number, nowMs: () => number = () => performance.now(), paces = true) {
     assert(threads >= 2, 'FAIRQUEUE-1: slow queries leave a thread to the others');
     this.#threads = threads;
@@ -80,8 +80,9 @@ export class FairQueue {
   }
 
   /**
-   * Runs the query in its turn. @returns null if too many wait.
-   * @param query says what it took of the processor; one that does not counts by the clock
+   * Runs the query in its turn.
+   * @returns null if too many wait.
+   * @param query reports the processor time that it took; if it does not, its time by the clock counts
    * @param isRead false: a part of a change, such as a cancel
    */
   run<T>(asker: Asker, query: Query<T>, isRead = true): Promise<T | typeof NOT_RUN> | null {
@@ -125,7 +126,7 @@ export class FairQueue {
     }
   }
 
-  /** The query waits no more, in any lane. */
+  /** Removes the query from every lane in which it waits. */
   #leave(waiting: Waiting): void {
     this.#waitingCount--;
     waiting.askers.waiting.delete(waiting.join);
@@ -136,7 +137,7 @@ export class FairQueue {
     }
   }
 
-  /** The first lane with a query that may run now; null when there is none. */
+  /** Returns the first lane with a query that may run now; null if there is none. */
   #next(): { readonly lane: Lane; readonly next: Waiting } | null {
     for (const [lane, ofLane] of this.#waiting) {
       const mayRun = !this.#isSlow(lane) || this.#slowRunning < this.#threads - 1;
@@ -157,7 +158,7 @@ export class FairQueue {
     return (this.#paidMs.get(lane) ?? 0) - this.#nowMs() - BURST_MS / SHARE;
   }
 
-  /** One timer for all lanes that rest. */
+  /** Sets one timer for all resting lanes. */
   #wakeLater(lane: Lane): void {
     this.#waking ??= setTimeout(
       () => {
@@ -196,7 +197,7 @@ export class FairQueue {
     }
   }
 
-  /** The lane has had its turn. */
+  /** Moves a lane that has had its turn to the end. */
   #toEnd(lane: Lane): void {
     const ofLane = this.#waiting.get(lane);
     if (ofLane === undefined) return;

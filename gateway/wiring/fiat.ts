@@ -1,4 +1,4 @@
-/** The parts that cash in and out, over the books of the exchange or over a chain (RULES.md 16). */
+/** Opens the parts that cash in and out, over the books of the exchange or over a chain (RULES.md 16). */
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Funding } from '../account/funding.ts';
 import type { Config } from '../base/config.ts';
@@ -32,11 +32,11 @@ type FiatPartOptions = {
 
 export type FiatParts = {
   readonly fiat: Fiat;
-  /** Null with a chain: the books move nothing for it there. */
+  /** Null with a chain: there the books move no money for it. */
   readonly ledgerRail: LedgerRail | null;
 };
 
-/** Throws ConfigError for settings of a provider that are not right. */
+/** Throws ConfigError if a provider's settings are wrong. */
 export function openFiat(options: FiatPartOptions): FiatParts {
   const { config, clock, log, control, publicUrl, chainLink } = options;
   const providers = openProviders(config.fiat);
@@ -52,7 +52,7 @@ export function openFiat(options: FiatPartOptions): FiatParts {
     log,
     publicUrl,
     isOwnAddress: (address) => ownAddresses(control.contracts.current).has(address),
-    // This process holds the lock of control.db; in a cluster another one may lead.
+    // This process holds the lock of control.db; in a cluster another member may lead.
     mayBroadcast: () => options.member === null || options.member.isLeading,
   });
   return { fiat, ledgerRail };

@@ -1,11 +1,11 @@
 /**
- * The gateway's own databases in a cluster: each is a stream of the replicated log. A member that follows gives each
- * row here; one that leads puts what it changes into the log from `lead` on.
+ * The gateway's own databases in a cluster: each is a stream of the replicated log. A following member passes each row
+ * to this class; a leading member writes its changes to the log from `lead` on.
  * Owner: the gateway thread.
  *
  * Invariants:
- *   GATEWAYRECORDS-1  `sequences` names what is durable here: after a restart the rows after it are given again, and
- *                     those that are here already change nothing.
+ *   GATEWAYRECORDS-1  `sequences` names the last durable rows: after a restart the rows after them are given again, and
+ *                     rows that are applied already change nothing.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assert } from '../../shared/base/assert.ts';
@@ -33,11 +33,11 @@ type GatewayRecordsOptions = {
   readonly audit: Pick<AuditLog, 'apply' | 'sharedSequence' | 'notedShared' | 'lead'>;
   /** Null without a chain. */
   readonly settlement: SettlementStream | null;
-  /** A row contradicts what is here: the process ends, and joins anew. */
+  /** Called if a row contradicts the data of this machine: the process ends, and joins anew. */
   readonly onRefused: (why: string) => void;
 };
 
-/** An answer waits no longer for the log; then its outcome is unknown. */
+/** An answer waits no longer than this for the log; then its outcome is unknown. */
 const HELD_MS = 5000;
 const LOOK_MS = 2;
 const STREAMS = [STREAM.CONTROL, STREAM.ANSWERS, STREAM.AUDIT] as const;
@@ -51,7 +51,7 @@ export class GatewayRecords {
   /** The last record of control.db that is synced. */
   #control: number;
   #syncing: Promise<void> | null = null;
-  /** By stream, the last row that was given. */
+  /** By stream: the last row that was given. */
   readonly #given = new Map<number, number>();
 
   constructor(options: GatewayRecordsOptions) {
@@ -59,7 +59,9 @@ export class GatewayRecords {
     this.#control = options.control.sharedSequence;
   }
 
-  /** A row of the log, in its order. Throws a RecordError for one that contradicts what is here. */
+  /**
+   * Applies a row of the log, in the log's order. Throws a RecordError if the row contradicts the data of this machine.
+   */
   follow({ stream, sequence, bytes }: LogRow): void {
     const { control, answers, audit, settlement, onRefused } = this.#options;
     this.#given.set(stream, sequence);
@@ -81,7 +83,7 @@ export class GatewayRecords {
     return streams.map((stream) => ({ stream, sequence: this.durable(stream) }));
   }
 
-  /** The last row of a stream that is durable here, and that a restart knows to be. */
+  /** Returns the last row of a stream that is durable here, and that a restart finds. */
   durable(stream: number): number {
     const { answers, audit, settlement } = this.#options;
     if (stream === STREAM.CONTROL) return this.#control;
@@ -96,7 +98,7 @@ export class GatewayRecords {
     while (![...this.#given].every(([stream, sequence]) => has(stream) >= sequence)) await sleep(LOOK_MS);
   }
 
-  /** Copies control.db for a member that joins, once it has this record. */
+  /** Copies control.db for a joining member, once it has this record. */
   async copyControl({ path, atLeast }: ControlCopy): Promise<void> {
     const { control } = this.#options;
     while (control.sequence < atLeast) await sleep(LOOK_MS);
@@ -113,7 +115,7 @@ export class GatewayRecords {
     settlement?.lead(log.stream(STREAM.SETTLEMENT));
   }
 
-  /** One sync at a time, for all records that were applied before it. */
+  /** Syncs once at a time, for all records that were applied before. */
   async #sync(): Promise<void> {
     if (this.#syncing !== null) return;
     const { control, changes, onRefused } = this.#options;

@@ -1,10 +1,10 @@
 /**
- * Answers at ADMIN_PORT while a member waits for the log, or for a copy of the files: the exchange itself listens once
- * the files are there. Probes and alerts then see that a member waits and has not ended, and why it waits.
+ * Answers at ADMIN_PORT while a member waits for the log, or for a copy of the files; the exchange itself listens once
+ * the files are there. So probes and alerts see that the member waits and why, and that it has not ended.
  * Owner: the gateway thread.
  *
  * Invariants:
- *   JOININGDOOR-1  It has closed before the exchange listens at the same place.
+ *   JOININGDOOR-1  This door closes before the exchange listens at the same address.
  */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -18,11 +18,11 @@ const COMPARING = 'this member compares its files with the log';
 const JSON_TYPE = 'application/json';
 
 export class JoiningDoor {
-  /** The last line that the member said of the log, or of a copy. */
+  /** The last line of the member about the log or a copy. */
   said = '';
   readonly #server: Server;
 
-  /** One that cannot listen stays closed: the exchange says why, once it comes to it. */
+  /** If it cannot listen, it stays closed: the exchange reports why, once it listens there itself. */
   static async open({ host, port, tls }: NonNullable<Config['adminDoor']>): Promise<JoiningDoor> {
     const door = new JoiningDoor(tls);
     const isOver = Promise.race([once(door.#server, 'listening'), once(door.#server, 'error')]);
@@ -52,7 +52,7 @@ export class JoiningDoor {
     const reason = this.said === '' ? COMPARING : `${COMPARING}: ${this.said}`;
     const readiness = { status: 'starting', reason } as const;
     const path = method === 'GET' ? url.split('?', 1)[0] : '';
-    // Each connection is one of the exchange's own next time.
+    // A client's next connection has to reach the exchange itself, so each connection is closed after its answer.
     const send = (status: number, type: string, text: string): void => {
       const later = status === 503 ? { 'retry-after': '1' } : {};
       response.writeHead(status, { 'content-type': type, connection: 'close', ...later }).end(text);

@@ -1,7 +1,7 @@
 /**
- * The threads that follow the journals of the shards: the projector, which keeps read.db up to date, and the one that
- * makes snapshots, from when one may first be due. No command waits for them: either may be away for a while, and then
- * catches up.
+ * The threads that follow the journals of the shards: the projector, which keeps read.db up to date, and the snapshot
+ * thread, which starts when a first snapshot may be due. No command waits for them: either may be down for a while, and
+ * then catches up.
  * Owner: the gateway thread.
  */
 
@@ -29,9 +29,9 @@ type JournalFollowersOptions = ProjectorOptions &
 
 /** Last snapshots shorten the next start, but the other steps of a stop need time too. */
 const LAST_SNAPSHOT_MS = 4000;
-/** Time between two looks whether the first snapshot may be due. */
+/** Time between two checks whether the first snapshot may be due. */
 const LOOK_EVERY_MS = 500;
-/** Differences that the log has; a metric counts all of them. */
+/** The most differences that are logged; a metric counts all of them. */
 const MOST_LOGGED = 20;
 
 const PROJECTOR = 'projector';
@@ -39,7 +39,7 @@ const PROJECTOR = 'projector';
 export class JournalFollowers {
   /** Positions that the projector has corrected since the start. */
   positionDifferences = 0;
-  /** Why there is no read.db, in words, or null. */
+  /** Why there is no read.db, in words; null if there is one. */
   problem: string | null = null;
   readonly #log: Logger;
   readonly #failures: ProjectorFailures;
@@ -68,10 +68,7 @@ export class JournalFollowers {
     this.#look = setInterval(() => this.#startSnapshots(false), LOOK_EVERY_MS).unref();
   }
 
-  /**
-   * Called once the shards have stopped.
-   * @param lastSnapshotMs last snapshots are waited for at most so long
-   */
+  /** Called once the shards have stopped. @param lastSnapshotMs the longest wait for last snapshots */
   async stop(lastSnapshotMs = LAST_SNAPSHOT_MS): Promise<void> {
     this.#startSnapshots(true);
     const stopped = this.#snapshots?.stop();
@@ -81,7 +78,7 @@ export class JournalFollowers {
     await Promise.all([this.#snapshots?.terminate(), this.#projector.terminate()]);
   }
 
-  /** If one may be due, and the thread does not run yet. */
+  /** Starts the snapshot thread if a snapshot may be due and the thread does not run yet. */
   #startSnapshots(isStopping: boolean): void {
     const isDue = mayBeDue(this.#progress, this.#snapshotOptions.everyRecords, isStopping);
     if (isStopping || isDue) clearInterval(this.#look);
@@ -93,7 +90,7 @@ export class JournalFollowers {
     });
   }
 
-  /** Of the two threads only the projector sends anything. */
+  /** Only the projector sends messages, the snapshot thread sends none. */
   #receive(message: ProjectorMessage): void {
     if ('difference' in message) {
       this.#differs(message.difference);

@@ -1,10 +1,10 @@
 /**
- * The phase of the exchange between its start and its end. The parts read it; exchange.ts alone changes it. A standby
- * of a cluster answers reads.
+ * The phase of the exchange between its start and its end. The parts read it; only exchange.ts changes it. A standby of
+ * a cluster answers reads.
  */
 export class Lifecycle {
   phase: 'starting' | 'standby' | 'ready' = 'starting';
-  /** The exchange is about to end. What comes on open connections is answered until the server closes them. */
+  /** True if the exchange is about to end. Requests on open connections are answered until the server closes them. */
   isDraining = false;
 
   /** True while requests are answered. */

@@ -1,6 +1,6 @@
 /**
- * The first steps of a start in a cluster: the replicated log is open, and the files of this member agree with it,
- * before anything else opens them.
+ * The first steps of a start in a cluster: opens the replicated log and brings the files of this member into agreement
+ * with it, before anything else opens them.
  * Owner: the gateway thread.
  */
 import { existsSync } from 'node:fs';
@@ -21,14 +21,17 @@ type MembershipOptions = {
   readonly config: Config;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The process has to end and start again. */
+  /** Called if the process has to end and start again. */
   readonly onFatal: (error: unknown) => void;
 };
 
-/** Brings the journals to where they agree with the log, once they have been opened, and before any shard starts. */
+/** Brings the journals into agreement with the log, once they are open and before any shard starts. */
 type Rejoin = (stores: Stores) => Promise<void>;
 
-/** Null without a cluster. The files of this member agree with the log when it resolves, and are opened after that. */
+/**
+ * Opens this member. Null without a cluster. When it resolves, the files of this member agree with the log; they are
+ * opened after that.
+ */
 export async function openMember(options: MembershipOptions): Promise<[Member | null, Rejoin]> {
   const { config, clock, log, onFatal } = options;
   const { cluster } = config;
@@ -52,7 +55,7 @@ export async function openMember(options: MembershipOptions): Promise<[Member | 
   ];
 }
 
-/** Null where the system chooses the place to listen at: no probe could find it yet. */
+/** Null if the system chooses the port to listen at: no probe could find it yet. */
 async function openJoiningDoor({ adminDoor }: Config): Promise<JoiningDoor | null> {
   return adminDoor === null || adminDoor.port === 0 ? null : JoiningDoor.open(adminDoor);
 }
@@ -62,8 +65,8 @@ function directoryOf({ dataDir, masterKey }: Config, shards: number): DirectoryT
   return { directory: dataDir, shards, masterKey, records: recordFilesOf(dataDir) };
 }
 
-/** False for the first start of the first member, whose stores make what the others get from the log. */
+/** False for the first start of the first member: its stores make the data that the others get from the log. */
 export function isOfCluster({ ends }: Member, { dataDir }: Config): boolean {
-  // Rows that every member has are trimmed: a log without any says nothing of a member that was one before.
+  // Rows that every member has are trimmed: a log without rows says nothing about a member that belonged to it before.
   return existsSync(join(dataDir, 'control.db')) || ends.some(({ stream }) => stream === STREAM.CONTROL);
 }

@@ -1,5 +1,5 @@
 /**
- * The tasks that are repeated while the exchange accepts requests, and how often.
+ * The tasks that are repeated while the exchange accepts requests, and how often each runs.
  * Owner: the gateway thread.
  */
 
@@ -11,7 +11,7 @@ import type { Answers } from '../shardlink/answers.ts';
 import type { Control } from './control.ts';
 
 type PeriodicTaskOptions = {
-  /** Parts whose state changes with time alone. */
+  /** Parts whose state changes with time. */
   readonly ticking: readonly { tick(): void }[];
   readonly volumes: Volumes;
   readonly feed: AdminFeed;
@@ -19,22 +19,25 @@ type PeriodicTaskOptions = {
   readonly answers: Answers;
   readonly control: Pick<Control, 'reserve' | 'changes'>;
   readonly journalHeads: JournalHeads;
-  /** Notes which accounts are there. */
+  /** Notes which accounts are online. */
   readonly noteOnline: () => void;
   readonly log: Logger;
 };
 
 /** Bounds how late an order expires or a market opens while no commands come. */
 const TICK_MS = 250;
-/** Volumes in answers are at most one second old (RULES.md 9.4), of which the read model may take its part. */
+/** Volumes in answers are at most one second old (RULES.md 9.4); the read model may use up a part of this second. */
 const VOLUMES_MS = 400;
 /** Time between two reports on the administrator's feed. */
 const STATS_MS = 1000;
-/** Time between two deletions of old answers. It also bounds how much is looked up in the read model after a crash. */
+/**
+ * Time between two deletions of old answers. It also bounds how many keys are looked up in the read model after a
+ * crash.
+ */
 const ANSWERS_MS = 10_000;
-/** Time between two looks at the write-ahead log of control.db, and at the room that is kept for a full disk. */
+/** Time between two checks of the write-ahead log of control.db, and of the disk space that is kept for a full disk. */
 const CONTROL_MS = 5000;
-/** Time between two notes in control.db of how far the journals go, which shards say every ten seconds. */
+/** Time between two notes in control.db of the ends of the journals, which shards report every ten seconds. */
 const HEADS_MS = 30_000;
 /** The volumes of 24 hours in answers are at most ten seconds old (RULES.md 13.8). */
 const VOLUMES_24H_MS = 8000;
@@ -84,7 +87,7 @@ export class PeriodicTasks {
     for (const timer of this.#timers) clearInterval(timer);
   }
 
-  /** When volumes cannot be read, the old ones stay. */
+  /** Refreshes the volumes. If they cannot be read, the old ones stay. */
   async refreshVolumes(): Promise<void> {
     const { volumes, log } = this.#options;
     await volumes.refresh().catch((error) => log.warn({ err: error }, 'volumes could not be read'));
@@ -100,7 +103,7 @@ export class PeriodicTasks {
     await volumes.refresh24h().catch((error) => log.warn({ err: error }, 'volumes of 24 hours could not be read'));
   }
 
-  /** When the disk is full, they are noted later. */
+  /** Notes the accounts that are online; later, if the disk is full. */
   noteOnline(): void {
     const { noteOnline, log } = this.#options;
     try {
@@ -110,7 +113,7 @@ export class PeriodicTasks {
     }
   }
 
-  /** When the disk is full, control.db keeps older heads: it then says less of the journals, but nothing wrong. */
+  /** If the disk is full, control.db keeps the older heads: it then says less about the journals, but nothing wrong. */
   saveHeads(): void {
     const { journalHeads, log } = this.#options;
     try {

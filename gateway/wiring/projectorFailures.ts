@@ -1,8 +1,8 @@
 /**
- * The failed runs of the projector. SQLite notices a damaged page, but not a changed value: an assertion of the
- * projector does, when it comes to the record that contradicts it, and so would each run after it. After some of these
- * the file is the likely cause, and it is made again, once in the life of the process: if the next file fails as well,
- * a bug is the cause, and the file is left as it is.
+ * Counts the failed runs of the projector. SQLite notices a damaged page, but not a changed value: an assertion of the
+ * projector fails when it comes to the record that contradicts the value, and would fail in each run after it. After
+ * MOST_FAILURES such runs the file is the likely cause, and it is made again, once in the life of the process. If the
+ * next file fails as well, a bug is the cause, and the file is left as it is.
  * Owner: the gateway thread.
  */
 import type { Progress } from '../../shared/wire/progress.ts';
@@ -13,7 +13,7 @@ const MOST_FAILURES = 3;
 export class ProjectorFailures {
   readonly #progress: Pick<Progress, 'shards' | 'projected'>;
   #failures = 0;
-  /** The records that the projector had followed at the last failure, of all shards. */
+  /** The number of records, of all shards, that the projector had followed at the last failure. */
   #followed = -1;
   #hasBeenMadeAnew = false;
 
@@ -21,7 +21,7 @@ export class ProjectorFailures {
     this.#progress = progress;
   }
 
-  /** A run has ended. @param error null: it was asked to. */
+  /** A run has ended. @param error null: the run was asked to end */
   note(error: Error | null): void {
     if (error?.name !== 'AssertionError') return;
     const followed = this.#sum();
@@ -29,7 +29,7 @@ export class ProjectorFailures {
     this.#followed = followed;
   }
 
-  /** True if the next run shall make read.db again. */
+  /** Returns true if the next run shall make read.db again. */
   callForAnew(): boolean {
     if (this.#hasBeenMadeAnew || this.#failures < MOST_FAILURES) return false;
     this.#hasBeenMadeAnew = true;

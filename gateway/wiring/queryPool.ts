@@ -1,10 +1,10 @@
 /**
- * Queries about the past, answered from read.db by threads of their own, so that a scan never delays the gateway.
+ * Answers queries about the past from read.db, on threads of their own, so that a scan never delays the gateway.
  * Owner: the gateway thread.
  *
- * A query waits until the projector has passed the last record that was acknowledged to its account, so an account
- * always reads its own writes (RULES.md 7.1), and then for the turn of its account, or of the address of a caller
- * without credentials (fairQueue.ts). Both waits are bounded; beyond them the answer is ENGINE_BUSY.
+ * First a query waits until the projector has passed the last record that was acknowledged to its account, so an
+ * account always reads its own writes (RULES.md 7.1). Then it waits for the turn of its account, or of the address of a
+ * caller without credentials (fairQueue.ts). Both waits are bounded; if one takes longer, the answer is ENGINE_BUSY.
  */
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
@@ -38,17 +38,17 @@ import type { TimedAnswer, TimedQuery } from './timedQuery.ts';
 type QueryPoolOptions = {
   readonly readDbPath: string;
   readonly progress: SharedArrayBuffer;
-  /** The progress of trades on a chain; null where the ledger settles. */
+  /** Database of the progress of trades on a chain; null if the ledger settles. */
   readonly settlementDbPath: string | null;
   /** The last record of a shard that may have been acknowledged to an account. */
   readonly lastAcknowledged: (account: number, shard: number) => number;
   /** The last record of a shard that may have changed the status of a market. */
   readonly lastMarketChange: (shard: number) => number;
-  /** A record with the name of the group its order is in. */
+  /** Adds the name of the order's group to a record. */
   readonly inGroup: <R extends object>(record: R, group: number) => R;
   /** The longest wait of a query for the projector. */
   readonly waitMs?: number;
-  /** False: no account or address rests that has read much (fairQueue.ts), as where nothing else is limited. */
+  /** False: no account or address rests that has read much (fairQueue.ts), for a server without limits. */
   readonly paces?: boolean;
 };
 
@@ -63,7 +63,7 @@ type Queries = worker.Queries;
 type Reads = AccountReads & MarketReads & KeyReads & PlacementReads;
 
 const MAX_THREADS = 2;
-/** The second thread stays for so long: starting one takes more processor time than hundreds of queries. */
+/** An idle second thread is kept for this long: starting one takes more processor time than hundreds of queries. */
 const IDLE_MS = 60_000;
 const DEFAULT_WAIT_MS = 2000;
 const BUSY = { ok: false, row: ERRORS.ENGINE_BUSY } as const;
@@ -76,9 +76,9 @@ export class QueryPool implements Reads {
   readonly #waitMs: number;
   readonly #queue: FairQueue;
   readonly #pool: Piscina;
-  /** Those that have started, by id. */
+  /** Ids of the threads that have started. */
   readonly #readyThreads = new Set<number>();
-  /** Settled when the exchange's own queries so far have ended. */
+  /** Settles when the exchange's own queries so far have ended. */
   #lastOwn: Promise<unknown> = Promise.resolve();
 
   constructor(options: QueryPoolOptions) {
@@ -96,7 +96,7 @@ export class QueryPool implements Reads {
       idleTimeout: IDLE_MS,
       workerData: { readDbPath, settlementDbPath, progress } satisfies worker.QueryWorkerData,
       recordTiming: false,
-      // Otherwise a thread waits in Atomics.wait and never turns its event loop, where iterators are freed.
+      // With atomics a thread waits in Atomics.wait and never turns its event loop, where iterators are freed.
       atomics: 'disabled',
       loadBalancer: (_task, threads) => threads.find((thread) => this.#mayRun(thread)) ?? null,
     });
@@ -104,7 +104,7 @@ export class QueryPool implements Reads {
     this.#pool.on('workerDestroy', ({ id }: Thread) => this.#readyThreads.delete(id));
   }
 
-  /** The times that queries ran, without their wait for a turn. */
+  /** The run times of queries, without their wait for a turn. */
   readonly runSec = new Histogram(DURATION_BOUNDS_SEC);
 
   /** Queries that wait for a thread. */
@@ -112,12 +112,12 @@ export class QueryPool implements Reads {
     return this.#queue.waiting;
   }
 
-  /** Time from which on the past is complete; 0: from the first record on. */
+  /** The time from which on the history is complete; 0: from the first record on. */
   get historyFromMs(): number {
     return this.#progress.historyFromMs();
   }
 
-  /** An order of the account in whatever state, null when it has none with this hash. */
+  /** Returns an order of the account in any state; null if the account has no order with this hash. */
   async orderByHash(asker: OfAccount, hash: Uint8Array): Promise<QueryResult<OrderRecord | null>> {
     const account = accountOf(asker);
     const result = await this.#ask<Queries['orderByHash']>('orderByHash', asker, { account, hash });
@@ -132,7 +132,7 @@ export class QueryPool implements Reads {
     return { ok: true, value: { ...result.value, rows: result.value.rows.map((row) => this.#named(row)) } };
   }
 
-  /** The newest by creation. */
+  /** Returns the newest orders by creation. */
   async newestOrders(asker: OfAccount, limit: number): Promise<QueryResult<OrderRecord[]>> {
     const account = accountOf(asker);
     const result = await this.#ask<Queries['newestOrders']>('newestOrders', asker, { account, limit });
@@ -143,7 +143,7 @@ export class QueryPool implements Reads {
     return this.#ask<Queries['userTrades']>('userTrades', asker, { account: accountOf(asker), filters });
   }
 
-  /** The task is of this account. */
+  /** Answers a query of one account. */
   ofAccount<N extends keyof AccountQueries>(
     asker: OfAccount,
     name: N,
@@ -160,12 +160,15 @@ export class QueryPool implements Reads {
     return this.#ask<Queries['userActivity']>('userActivity', asker, { account: accountOf(asker), filters });
   }
 
-  /** Another number stands for another file: parts of an answer from two of them would not fit together. */
+  /**
+   * The number of the file. A changed number means another file: parts of an answer from two files would not fit
+   * together.
+   */
   get generation(): number {
     return this.#progress.generation();
   }
 
-  /** A further part of an answer, over what its first part has waited for. */
+  /** Answers a further part of an answer, over the same records that its first part waited for. */
   furtherOfAccount<N extends keyof AccountQueries>(
     asker: OfAccount,
     name: N,
@@ -174,7 +177,7 @@ export class QueryPool implements Reads {
     return this.#inTurn<AccountQueries[N]>(name, asker, task);
   }
 
-  /** The same over everything that is committed by now, of all accounts. */
+  /** Answers the same query over everything that is committed by now, of all accounts. */
   async ofAccountByNow<N extends keyof AccountQueries>(
     asker: OfAccount,
     name: N,
@@ -188,7 +191,7 @@ export class QueryPool implements Reads {
     return this.#public<Queries['nflPart']>('nflPart', asker, task);
   }
 
-  /** The order placed by the command with this key; null if another command placed it. */
+  /** Returns the order that the command with this key placed; null if another command placed it. */
   placedWithKey(order: KeyedOrder): Promise<QueryResult<Placed | null>> {
     return this.#ask<Queries['placedWithKey']>('placedWithKey', order.account, { order });
   }
@@ -198,38 +201,38 @@ export class QueryPool implements Reads {
   }
 
   /**
-   * True if the split or merge with this key was carried out. Nothing acknowledged names its record, so the query waits
-   * for all that is committed by now.
+   * Returns true if the split or merge with this key was carried out. Nothing acknowledged names its record, so the
+   * query waits for everything that is committed by now.
    */
   async convertedWithKey(use: KeyedOrder): Promise<QueryResult<boolean>> {
     const isThere = await this.#awaitProjected((shard) => Math.max(this.#progress.committed(shard), 0));
     return isThere ? this.#inTurn<Queries['convertedWithKey']>('convertedWithKey', use.account, { use }) : BUSY;
   }
 
-  /** The keys of the read model from a moment on, a page at a time. The query does not wait for the projector. */
+  /** Returns the keys of the read model since a moment, one page at a time. Does not wait for the projector. */
   journaledKeys(sinceMs: number, after: number): Promise<KeyPage> {
     return this.#runOwn('journaledKeys', { sinceMs, after });
   }
 
-  /** Volumes of all markets; null before the projector has started. */
+  /** Returns the volumes of all markets; null before the projector has started. */
   async marketVolumes(): Promise<MarketVolumes | null> {
     return this.#hasStarted() ? this.#runOwn('marketVolumes', undefined) : null;
   }
 
-  /** By market; null before the projector has started. */
+  /** Returns volumes by market; null before the projector has started. */
   async volumesBetween(window: WindowTask): Promise<BigInt64Array | null> {
     return this.#hasStarted() ? this.#runOwn('volumesBetween', window) : null;
   }
 
-  /** Waits for the projector as a query does; null when it does not get there in time. */
+  /** Waits for the projector as a query does; null if the projector is not there in time. */
   async privateTail(shard: number, from: number, through: number): Promise<PrivateTailPage | null> {
     const isThere = await this.#progress.awaitProjected(shard, through, this.#waitMs);
     return isThere ? this.#runOwn('privateTail', { shard, from, through }) : null;
   }
 
   /**
-   * A query of public data. It does not wait for the projector, but a read.db that does not follow every shard is no
-   * answer: it would show an exchange without a past.
+   * Answers a query of public data. It does not wait for the projector, but refuses a read.db that does not follow
+   * every shard yet: such a file would show an exchange without a past.
    */
   ofPublic<N extends keyof MarketQueries>(
     asker: Asker,
@@ -240,8 +243,8 @@ export class QueryPool implements Reads {
   }
 
   /**
-   * A query of public data for all who follow the stream, over these records of the shards; null where they are not
-   * there in time.
+   * Answers a query of public data for all followers of the stream, over these records of the shards; null if the
+   * projector has not passed them in time.
    */
   async ofStream<N extends keyof MarketQueries>(
     through: (shard: number) => number,
@@ -252,7 +255,7 @@ export class QueryPool implements Reads {
     return isThere ? this.#runOwn(name, task) : null;
   }
 
-  /** The same over the catalogue with all its changes up to this revision, and all changes of status so far. */
+  /** Answers the same over the catalogue with all its changes up to this revision, and all changes of status so far. */
   async ofCatalog<N extends keyof MarketQueries>(
     asker: Asker,
     revision: number,
@@ -267,18 +270,19 @@ export class QueryPool implements Reads {
   }
 
   /**
-   * If the key of the address has signed the digest: a recovery takes milliseconds. It does not wait for the projector.
+   * Checks whether the key of the address has signed the digest; a recovery takes milliseconds. Does not wait for the
+   * projector.
    */
   async isSigned(account: number, task: worker.SignedTask): Promise<QueryResult<boolean>> {
     return this.#inTurn<Queries['isSigned']>('isSigned', account, task);
   }
 
-  /** Queries still running are given up. */
+  /** Closes the pool and gives up queries that are still running. */
   close(): Promise<void> {
     return this.#pool.destroy();
   }
 
-  /** True once the projector has opened read.db for every shard, and it is not being made anew (RULES.md 10.21). */
+  /** True once the projector has opened read.db for every shard, unless it is being made anew (RULES.md 10.21). */
   #hasStarted(): boolean {
     if (this.#progress.isBeingMade()) return false;
     for (let shard = 0; shard < this.#progress.shards; shard++) {
@@ -287,7 +291,7 @@ export class QueryPool implements Reads {
     return true;
   }
 
-  /** A thread that is still starting would keep its first query from one that is free long before. */
+  /** A query is not given to a thread that is still starting: another thread would be free long before. */
   #mayRun(thread: Thread): boolean {
     return this.#readyThreads.has(thread.id) && thread.currentUsage === 0 && !thread.terminating && !thread.destroyed;
   }
@@ -311,7 +315,7 @@ export class QueryPool implements Reads {
     task: Parameters<F>[0],
   ): Promise<QueryResult<ReturnType<F>>> {
     const account = accountOf(asker);
-    // A decision changes what its holders have gained, and is acknowledged to none of them (RULES.md 13.11).
+    // A decision changes the gains of its holders, and is acknowledged to none of them (RULES.md 13.11).
     const isThere = await this.#awaitProjected((shard) =>
       Math.max(this.#lastAcknowledged(account, shard), this.#lastMarketChange(shard)),
     );
@@ -329,8 +333,8 @@ export class QueryPool implements Reads {
   }
 
   /**
-   * A query of the exchange itself, which many parts have at a start. They come one after the other: together they keep
-   * one thread from accounts at most, and a start does not need the second.
+   * Runs a query of the exchange itself; at a start many parts have one. They run one after the other: together they
+   * take at most one thread from accounts, and a start does not need the second.
    */
   #runOwn<T>(name: string, task: unknown): Promise<T> {
     const result = this.#lastOwn.then(() => this.#run<T>(name, task));
@@ -338,7 +342,7 @@ export class QueryPool implements Reads {
     return result;
   }
 
-  /** Has a thread run a query. If the file turns out to be damaged, the projector makes it anew. */
+  /** Runs a query on a thread. If the file turns out to be damaged, the projector makes it anew. */
   async #run<T>(name: string, task: unknown, took = (_ms: number): void => {}): Promise<T> {
     const generation = this.#progress.generation();
     const startedUs = nowUs();
@@ -364,7 +368,7 @@ export class QueryPool implements Reads {
   }
 }
 
-/** Parts of changes and of cancels, which do not wait for reads of the same account. */
+/** Parts of changes and of cancels. They do not wait for reads of the same account. */
 const OF_CHANGES: ReadonlySet<string> = new Set<keyof Queries>([
   'cancelledWithKey',
   'convertedWithKey',
@@ -373,7 +377,7 @@ const OF_CHANGES: ReadonlySet<string> = new Set<keyof Queries>([
   'placedWithKey',
 ]);
 
-/** A damaged file is being made anew: that is a matter of waiting. A query that was not run has no reader left. */
+/** A damaged file is being made anew: the caller has to wait. A query that was not run has no reader left. */
 async function answered<T>(turn: Promise<T | typeof NOT_RUN> | null): Promise<QueryResult<T>> {
   try {
     const value = turn === null ? NOT_RUN : await turn;

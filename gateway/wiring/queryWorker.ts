@@ -1,10 +1,10 @@
 /**
- * A thread of the query pool: one read-only connection to read.db, and on it the queries that each room prepares. The
- * pool asks for a query by its name.
+ * A thread of the query pool: a read-only connection to read.db, with the queries that each room prepares. The pool
+ * asks for a query by its name.
  *
  * Invariant:
- *   QUERYWORKER-1  A query is one transaction, so that all it reads is of one moment: rows and their total, sums and
- *                  the prices they are valued at, and how far the journals were followed.
+ *   QUERYWORKER-1  A query is one transaction, so that everything it reads is of one moment: rows and their total, sums
+ *                  and the prices by which they are valued, and how far the journals were followed.
  */
 import { workerData } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
@@ -41,7 +41,7 @@ const WITHOUT_FILE = {
   isSigned: ({ address, digest, signature }: SignedTask): boolean => isDigestSignedBy(address, digest, signature),
 };
 
-// Reads of the past do not take processors from orders.
+// Reads of the past must not take processors from orders.
 stepBack(NICE_FOLLOWER);
 
 export function answer(name: string, task: unknown): unknown {
@@ -53,8 +53,8 @@ function run(among: object, name: string, task: unknown): unknown {
 }
 
 /**
- * Opened by the first query, for the pool is made before the projector has made the file, and again when another file
- * may be in its place. QUERYWORKER-1
+ * Opens the file at the first query, because the pool exists before the projector has made the file, and again if
+ * another file may have replaced it. QUERYWORKER-1
  */
 function reader(): (name: string, task: unknown) => unknown {
   const generation = progress.generation();
@@ -66,7 +66,7 @@ function reader(): (name: string, task: unknown) => unknown {
     openedGeneration = generation;
     const queries = prepare(db);
     opened = db.transaction((name: string, task: unknown) => run(queries, name, task));
-    // Not earlier: some have tables of the connection (markets/searchBudgetQueries.ts).
+    // Set only now: some queries have tables of the connection (markets/searchBudgetQueries.ts).
     db.pragma('query_only = ON');
   }
   return opened;

@@ -1,6 +1,6 @@
 /**
- * The checks and waits of a start, between the moment all shards are READY and the first request that is accepted; and
- * what probes are answered.
+ * The checks and waits of a start, from the moment all shards are READY to the first accepted request; and the answers
+ * to probes.
  * Owner: the gateway thread.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -25,9 +25,9 @@ const SAY_EVERY_MS = 10_000;
 const READ_MODEL_WAIT_MS = 1000;
 
 /**
- * Refuses the start when control.db and a journal are for different contracts, as when one of them was restored from an
+ * Refuses the start if control.db and a journal are for different contracts, as after one of them was restored from an
  * older backup: clients would sign for contracts that the shard refuses.
- * @param journaled by shard, the contracts at the end of its journal; null: those that shards are started with.
+ * @param journaled by shard, the contracts at the end of its journal; null: the contracts that shards are started with
  */
 export function requireContracts({ first, current, pending }: ContractStore, journaled: Views['contracts']): void {
   if (pending !== null) return;
@@ -40,8 +40,8 @@ export function requireContracts({ first, current, pending }: ContractStore, jou
 }
 
 /**
- * The nonces of the last process are lost, so nothing that was signed up to the second in which it may have ended is
- * accepted. This waits for the next second, from which on new signatures are accepted.
+ * The nonces of the last process are lost, so requests signed up to the second in which it may have ended are refused.
+ * This waits for the next second; signatures made from then on are accepted.
  */
 export async function awaitNonceWindow(startedSec: number, clock: Clock): Promise<void> {
   const waitMs = (startedSec + 1) * 1000 - clock.nowMs();
@@ -68,7 +68,7 @@ export async function awaitReadModel(progress: Progress, catalogRevision: number
 
 type Waits = { problem(): string | null };
 
-/** A start that takes long says in the log what it waits for. */
+/** Logs what a start waits for, if it takes long. */
 export async function sayWaits(log: Logger, waits: Waits, start: Promise<void>): Promise<void> {
   const say = (): void => log.info({ waits_for: waits.problem() ?? 'the read model' }, 'starting');
   const timer = setInterval(say, SAY_EVERY_MS);
@@ -92,8 +92,8 @@ type ReadinessSources = {
 };
 
 /**
- * Probes report a shard that is away and a Redis that counts nothing; other requests are still answered. While
- * settlement refuses orders the exchange is ready for everything else: the status stays, and the reason says so.
+ * Probes report a shard that is down and a Redis that does not count; other requests are still answered. While
+ * settlement refuses orders, the exchange is ready for everything else: the status stays, and the reason says so.
  */
 export function readinessOf(
   { lifecycle, threads, member, chainHealth, sharedCounters }: ReadinessSources,

@@ -1,17 +1,17 @@
 /**
- * The rehearsal of a start: before the exchange is ready, made-up clients trade on ones that are thrown away. Each has
- * its own data directory, stores, views, link, HTTP server and shards; only the code is the same, in the same threads,
- * so that V8 has compiled what is hot when the first real order comes. Without it the first thousands of orders run at
- * a third of their speed.
+ * The rehearsal of a start: before the exchange is ready, made-up clients trade on other exchanges, which are then
+ * thrown away. Each of these has its own data directory, stores, views, link, HTTP server and shards; only the code is
+ * the same, in the same threads, so that V8 has compiled the hot functions when the first real order comes. Without it
+ * the first thousands of orders run at a third of their speed.
  *
- * Code that V8 compiles rests on what it has seen: that a field never changed, that a function was called for one
- * object alone, that a branch was never taken. With the first exception the code is thrown away. So it has three acts:
+ * Code that V8 compiles relies on what V8 has seen so far: a field never changed, a function was called for one object
+ * only, a branch was never taken. At the first exception V8 discards the code. So the rehearsal has three acts:
  *
- *   prelude   before the exchange is made, with a shard in a thread of its own: objects that are made afterwards are
- *             what later ones are, because V8 has seen by then what their fields hold
- *   first     short, so that little is compiled, and with every exception in it: another exchange, its end, and
- *             whatever is rare (rehearsal/tour.ts)
- *   second    long; what is compiled in it still fits the exchange that follows
+ *   prelude  runs before the exchange is made, with a shard in a thread of its own: V8 has then seen what the fields of
+ *            objects hold, so the exchange's objects have the layout of later ones
+ *   first    is short, so that little is compiled, and has every exception in it: another exchange, its end, and all
+ *            rare requests (rehearsal/tour.ts)
+ *   second   is long; the code compiled in it stays valid for the exchange that follows
  *
  *   gateway thread   sockets ─► Edge ─► Trading ─rings─►  shard thread   engine, journal, verifier
  *                    (rehearsalStage.ts sends to it)       (engine/shard/main.ts serves it before the shard itself)
@@ -21,7 +21,7 @@
  * Invariants:
  *   REHEARSAL-1  It shares nothing with the exchange but code and processors: no file, no memory, no counter. The
  *                functions that check signatures count as code (SHARD-2).
- *   REHEARSAL-2  Its orders end after MOST_MS at the latest, and whatever fails in it is logged and stops no start.
+ *   REHEARSAL-2  Its orders end after MOST_MS at the latest. A failure in it is logged and stops no start.
  *   REHEARSAL-3  Its server listens on loopback, on a port of the system's choice, and takes only keys that never leave
  *                this file.
  */
@@ -35,18 +35,18 @@ import { RehearsalAct } from './rehearsalAct.ts';
 
 /** Inside the data directory: the same disk, and the same right to write. */
 const DIRECTORY = 'rehearsal';
-/** The room that its files may need for that time, with some to spare. */
+/** The disk space that its files may need in that time, with some to spare. */
 const ROOM_BYTES = 128 << 20;
 const PRELUDE_TURNS = 2;
 /**
- * In the last act a function that is called once for an order is called far more often than the 3,000 times after which
- * V8 compiles it, and 3,000 times more where the first result did not last.
+ * In the last act a function that is called once per order is called far more often than the 3,000 times after which V8
+ * compiles it, and 3,000 times more in case the first compilation was discarded.
  */
 const TURNS = [2, 60];
-/** Shards that have not come by then, on a busy machine or because they fail, are not waited for. */
+/** A shard that has not come by then, because the machine is busy or the shard fails, is not waited for. */
 const MOST_MS = 5000;
 const FAILED = 'the rehearsal has failed: the first orders will be slower';
-/** On a busy machine, and no fault. */
+/** Logged if the machine was too busy; this is no fault. */
 const CUT_SHORT = 'the rehearsal was cut short: the first orders will be slower';
 const LATE = -1;
 
@@ -61,13 +61,13 @@ export class Rehearsal {
   #isLate = false;
   #preludeEnd: Promise<unknown> | undefined;
 
-  /** Null when there is none, or when it cannot begin. */
+  /** Returns the rehearsal; null if the settings want none, or if it cannot begin. */
   static prepare(config: Config, shards: number, log: Logger, mostMs = MOST_MS): Rehearsal | null {
     try {
-      // A process that was killed may have left it, and its room may be what is missing now.
+      // A killed process may have left the directory, and its files may be what fills the disk now.
       rmSync(join(config.dataDir, DIRECTORY), { recursive: true, force: true });
       if (!config.rehearse) return null;
-      // Nothing may take the last room of the journals.
+      // The rehearsal must not take the last disk space of the journals.
       const { bavail, bsize } = statfsSync(config.dataDir);
       if (bavail * bsize < config.diskReserveBytes + ROOM_BYTES) return null;
       return new Rehearsal(config, shards, log, mostMs);
@@ -85,7 +85,7 @@ export class Rehearsal {
     this.#acts = TURNS.map((turns, act) => new RehearsalAct(config, join(this.#directory, String(act)), shards, turns));
   }
 
-  /** The shards that the thread of the real one serves first. */
+  /** The rehearsal's shards that the thread of a real shard serves first. */
   readonly shardsOf = (real: ShardOptions): ShardOptions[] => this.#acts.map((act) => act.shardOf(real));
 
   /** To be called before the exchange is made. REHEARSAL-2 holds from now on. */
@@ -96,14 +96,14 @@ export class Rehearsal {
       const lost = new Promise<never>((_, reject) => thread.once('error', reject));
       this.#preludeEnd = new Promise((resolve) => thread.once('exit', resolve));
       await this.#perform(this.#prelude, () => thread.postMessage('stop'), lost);
-      // One that is late may wait for ever.
+      // A late thread may wait for ever.
       if (this.#isLate) await thread.terminate();
     } catch (error) {
       this.#log.warn({ err: error }, FAILED);
     }
   }
 
-  /** Resolves when the shards' threads may go on: REHEARSAL-2. */
+  /** Plays the acts. Resolves when the shards' threads may go on (REHEARSAL-2). */
   async run(endShards: () => void): Promise<void> {
     for (const act of this.#acts) await this.#perform(act, endShards);
     const ms = Math.round(performance.now() - this.#startMs);
@@ -128,7 +128,7 @@ export class Rehearsal {
     const played = act.play();
     const restMs = this.#mostMs - (performance.now() - this.#startMs);
     const orders = await Promise.race([played, lost ?? played, sleep(restMs, LATE, { ref: false })]);
-    // It may still wait for something that fails when everything is closed.
+    // The play may still wait for something that fails when everything is closed.
     played.catch(() => {});
     lost?.catch(() => {});
     this.#isLate = orders === LATE;
@@ -143,7 +143,10 @@ export class Rehearsal {
     }
   }
 
-  /** Closes what is left of it, while the shards recover, and removes its files when their threads have left it. */
+  /**
+   * Closes what is left of the rehearsal while the shards recover, and removes its files when the shards' threads have
+   * left it.
+   */
   async end(haveShardsLeft: Promise<void>): Promise<void> {
     try {
       await Promise.all([haveShardsLeft, this.#preludeEnd]);

@@ -1,6 +1,6 @@
 /**
- * One exchange of a rehearsal: its stores and the memory of its shards from the beginning of a start on, and the stage
- * that it is played on. All of it is thrown away (REHEARSAL-1).
+ * One exchange of a rehearsal: its stores, the memory of its shards, and the stage that it is played on. It exists from
+ * the beginning of a start and is thrown away completely (REHEARSAL-1).
  * Owner: the gateway thread.
  */
 import { Worker } from 'node:worker_threads';
@@ -14,11 +14,11 @@ import { createLogger } from '../base/log.ts';
 import { type Lane, Stage } from './rehearsalStage.ts';
 import { Stores } from './stores.ts';
 
-/** Small, so that they are filled to their ends in the first act already. */
+/** The rings are small, so that the first act already fills them to their ends. */
 const COMMAND_RING_BYTES = 1 << 17;
 const EVENT_RING_BYTES = 1 << 17;
 
-/** The options of a real shard that one here has too. */
+/** The options of a real shard that a rehearsed shard has too. */
 type OfEvery = Pick<ShardOptions, 'shard' | 'shards' | 'verifier' | 'collateralCheck' | 'maxOrdersEver'>;
 
 export class RehearsalAct {
@@ -50,7 +50,7 @@ export class RehearsalAct {
     return new Worker(url, { workerData, name: 'rehearsal', execArgv: STRIPPED_BEFORE });
   }
 
-  /** A shard of this exchange, for the thread of the real one. */
+  /** Returns a shard of this exchange, for the thread of the real shard. */
   shardOf(real: OfEvery): ShardOptions {
     const { control, progressMemory: progress, metersMemory: meters, spotMemory, journalPaths } = this.#stores;
     const { shard, shards, verifier, collateralCheck, maxOrdersEver } = real;
@@ -79,7 +79,7 @@ export class RehearsalAct {
     };
   }
 
-  /** Trades for so many turns, once the shards have come. @returns the number of orders. */
+  /** Trades for this many turns, once the shards have come. @returns the number of orders. */
   play(): Promise<number> {
     this.#stage = new Stage(this.#config, this.#stores);
     return this.#stage.play(this.#lanes, this.#turns);
@@ -90,21 +90,21 @@ export class RehearsalAct {
     this.#stage?.wakeShards();
   }
 
-  /** Closes what the gateway's thread has of it, also of one that was never played. */
+  /** Closes what the gateway's thread holds of this act, even if it was never played. */
   async leave(): Promise<void> {
     if (this.#stage === undefined) this.#stores.privateLog.close();
     else await this.#stage.close();
   }
 
-  /** To be called when the threads of the shards have left it. */
+  /** Called when the threads of the shards have left the act. */
   close(): Promise<void> {
     return this.#stores.close();
   }
 }
 
 /**
- * REHEARSAL-3. The defaults, and of the settings those that decide which code an order runs through. They are read as
- * the real ones are, because V8 takes a copy with changes for an object of another kind.
+ * REHEARSAL-3. The default settings, and of the real settings those that decide which code an order runs through. They
+ * are parsed as the real ones are, because V8 treats a changed copy as an object of another kind.
  */
 function configOf({ verifier, rateLimits, collateralCheck, cores }: Config, directory: string, shards: number): Config {
   const flag = (isOn: boolean): string => (isOn ? 'on' : 'off');

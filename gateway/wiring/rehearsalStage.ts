@@ -67,7 +67,7 @@ export class Stage {
     const log = createLogger('silent');
     const feed = new AdminFeed();
     const lifecycle = this.#lifecycle;
-    // A call that has failed stays unanswered, and the rehearsal ends late.
+    // A request that has failed stays unanswered, and the rehearsal ends late.
     const onError = (): void => {};
     this.#trading = new Trading({
       stores,
@@ -79,7 +79,7 @@ export class Stage {
       waitingPlacements: waitingPlacements(config.verifier),
       cluster: null,
       formats: null,
-      // There is no read model, and nothing is in its past.
+      // There is no read model and no history.
       privateSource: { privateTail: async (_shard, start) => ({ start, records: [], isLast: true }) },
       onHandlerError: onError,
       chainLink: null,
@@ -95,7 +95,7 @@ export class Stage {
       stores,
       trading: this.#trading,
       threads: {
-        // There are no fronts for which a shard would be asked.
+        // There are no fronts that would need a shard.
         shards: { problem: () => null, verifierOf: () => undefined, fronts: new ShardFronts(() => undefined) },
         positionDifferences: 0,
         readModelProblem: null,
@@ -118,7 +118,7 @@ export class Stage {
   async play(lanes: readonly Lane[], turns: number): Promise<number> {
     const { link, feeds } = this.#trading;
     await Promise.all(lanes.map((rings, shard) => link.attach(shard, rings)));
-    // Shards may come while it is being closed. What began then would have no end.
+    // Shards may come while the stage is being closed. A play that began then would have no end.
     if (this.#isClosed) return 0;
     feeds.start();
     this.#edge.stream.start();
@@ -144,7 +144,7 @@ export class Stage {
       const answered = this.#sockets.map((socket, index) => socket.exchange(frames[index]));
       await Promise.all([sendAll(this.#connections, requests), ...answered]);
       placed += orders + frames.flat().length;
-      // Not before: one of its answers is long, when there are open orders.
+      // Not before this turn: one of the tour's answers is long only if there are open orders.
       if (turn === 0) await takeTour({ ...tour, connections: this.#connections });
     }
     return placed;
@@ -164,7 +164,7 @@ export class Stage {
     await this.#trading.stop();
   }
 
-  /** One in each shard. */
+  /** Opens one market in each shard. */
   async #openMarkets(shards: number): Promise<MarketEntry[]> {
     const markets = new Map<number, MarketEntry>();
     const nowMs = systemClock.nowMs();

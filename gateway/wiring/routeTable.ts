@@ -1,4 +1,4 @@
-/** The table of routes: every area's rows, each with the parts of the exchange that its handlers need. */
+/** The table of routes: the rows of every area, each with the parts of the exchange that its handlers need. */
 import type { Readiness, RoleFields } from '../../shared/api/platform.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { FourEyes } from '../access/fourEyes.ts';
@@ -108,12 +108,12 @@ type RouteTableDeps = {
   readonly engine: ShardClient;
   readonly queries: QueryPool;
   readonly volumes: Volumes;
-  /** Every answer that the contract lets be some seconds old. */
+  /** All answers that may be some seconds old by the contract. */
   readonly sharedAnswers: SharedAnswers;
   readonly texts: TextsInTurns;
   readonly tickers: TickerTexts;
   readonly pageFiles: PageFiles;
-  /** The data directory is a demo's: its visitors get play money. */
+  /** True if the data directory is a demo's: its visitors get play money. */
   readonly isDemo: boolean;
   readonly stream: Stream;
   readonly userSessions: Pick<AuthDeps, 'sessions' | 'signIn' | 'accessTokens' | 'pages' | 'areCookiesSecure'> & {
@@ -136,7 +136,7 @@ type RouteTableDeps = {
   readonly alertTest: AlertTest;
   readonly backupRuns: BackupRuns;
   readonly feed: AdminFeed;
-  /** Made after the server that has this table, whose requests they count. */
+  /** The metrics are made after the server with this table, because they count its requests. */
   readonly metrics: () => Metrics;
   readonly operations: () => OperationsReport;
   readonly stats: () => object;
@@ -185,7 +185,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
   return routes;
 }
 
-/** The parts of the exchange by the names that groups of routes have for them. */
+/** Returns the parts of the exchange by the names that groups of routes have for them. */
 function partsOf(deps: RouteTableDeps) {
   const { config, clock, control, views, volumes, chainLink, queries, sharedAnswers } = deps;
   const { catalog, contracts } = control;
@@ -213,7 +213,7 @@ function partsOf(deps: RouteTableDeps) {
   };
 }
 
-/** The exchange as a whole in the hands of administrators, and their own records. */
+/** Routes with which administrators run the exchange as a whole, and routes of their own records. */
 function adminExchangeRoutes(deps: RouteTableDeps, approvalDeps: ApprovalDeps): Route[] {
   const { control, engine, clock, isDiskLow } = deps;
   const { contracts, operators, platform } = control;
@@ -241,7 +241,7 @@ function adminExchangeRoutes(deps: RouteTableDeps, approvalDeps: ApprovalDeps): 
   ];
 }
 
-/** Cashing in and out. */
+/** Routes of cashing in and out. */
 function fiatRoutes({ fiatParts, control, config, clock, limiter, badSignatures }: RouteTableDeps): Route[] {
   const { fiat, ledgerRail } = fiatParts;
   const { accounts, accountStates } = control;
@@ -256,7 +256,7 @@ function fiatRoutes({ fiatParts, control, config, clock, limiter, badSignatures 
   ];
 }
 
-/** The routes that describe the others. */
+/** Routes that describe the other routes. */
 function describingRoutes(routes: readonly Route[]): Route[] {
   const openApi = openApiText(routes);
   const documents = new DocumentFiles(async () => {

@@ -4,8 +4,8 @@
  * Owner: the gateway thread.
  *
  * Invariants:
- *   SETTLETHREAD-1  The last record that was given to the log, and rows of the log that the thread has not applied,
- *                   outlive the thread: the next one gets them first.
+ *   SETTLETHREAD-1  The last record given to the log, and rows of the log that the thread has not applied, outlive the
+ *                   thread: the next thread gets them first.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
@@ -29,14 +29,14 @@ import type { AdminFeed } from '../operator/feed.ts';
 import { ChainLink } from '../shardlink/settlementLink.ts';
 import type { Stores } from './stores.ts';
 
-/** A round that waits for the node is not waited for: the next thread goes on wherever this one was. */
+/** A stop does not wait for a round that waits for the node: the next thread goes on where this one ended. */
 const LAST_ROUND_MS = 2000;
-/** A start waits for the thread; one that fails so often will not come. */
+/** A start waits for the thread; after this many failures it gives up. */
 const MOST_FAILURES = 3;
 const ENTRY = new URL('../../engine/settlement/main.ts', import.meta.url);
 
 type SettlementThreadOptions = {
-  /** With a chain. */
+  /** Settings with a chain. */
   readonly config: Pick<Config, 'chain'>;
   readonly secrets: ChainSecrets;
   readonly stores: Stores;
@@ -45,14 +45,14 @@ type SettlementThreadOptions = {
   readonly feed: AdminFeed;
   /** The memory of the replicated log; null without a cluster. */
   readonly replication: SharedArrayBuffer | null;
-  /** In a cluster: what this machine has contradicts the log. */
+  /** In a cluster: called if the data of this machine contradicts the log. */
   readonly onContradiction: (error: Error) => void;
 };
 
 export class SettlementThread {
   readonly link: ChainLink;
   readonly health: ChainHealth;
-  /** Rejects with StartError when settlement cannot go on with this data directory. */
+  /** Rejects with StartError if settlement cannot go on with this data directory. */
   readonly connected: Promise<void>;
   readonly #log: Logger;
   readonly #thread: SupervisedThread;
@@ -88,7 +88,7 @@ export class SettlementThread {
       this.#onConnected = resolve;
       this.#onRefused = reject;
     });
-    // A start that fails before it waits for this one has a reason of its own.
+    // A start that fails before it waits for this promise has a reason of its own.
     this.connected.catch(() => undefined);
     let failures = 0;
     this.#thread = new SupervisedThread({
@@ -110,12 +110,12 @@ export class SettlementThread {
     });
   }
 
-  /** The last record of a standby that settlement.db has durably. */
+  /** The last record that is durable in settlement.db of a standby. */
   get sequence(): number {
     return this.#sequence;
   }
 
-  /** A row of the log, in its order. */
+  /** Applies a row of the log, in the log's order. */
   follow({ sequence, bytes }: FollowedRow): void {
     const row = { sequence, bytes };
     this.#rows.push(row);

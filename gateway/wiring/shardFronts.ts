@@ -1,15 +1,16 @@
 /**
- * The front threads at the shards: each is served by every thread of a shard that is READY, over rings of their own.
+ * Connects front threads to shards: every shard thread that is READY serves every front, over a pair of rings for these
+ * two threads alone.
  * Owner: main, which starts both kinds of threads and passes on what they have to know of each other.
  *
  *   absent ──both are there──► asked ──the shard sends its state──► attached ──one of the two ends──► absent
  *
  * Invariants:
- *   SHARDFRONTS-1  Rings are for one thread of a front and one thread of a shard: whichever ends, the other gets new
- *                  ones with its successor.
- *   SHARDFRONTS-2  A shard is asked to let a front go only after the front's thread has ended, so that what is in its
- *                  command ring by then is all there will be.
- *   SHARDFRONTS-3  A front gets `attached` and `lost` of a shard in turns.
+ *   SHARDFRONTS-1  A pair of rings belongs to one thread of a front and one thread of a shard: if either ends, the
+ *                  other gets new rings with its successor.
+ *   SHARDFRONTS-2  A shard is asked to release a front only after the front's thread has ended, so that no command is
+ *                  added to its ring after that.
+ *   SHARDFRONTS-3  A front gets `attached` and `lost` of a shard alternately.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { wakeConsumer } from '../../shared/wire/ring.ts';
@@ -20,31 +21,31 @@ import type { ShardNews } from '../shardlink/shardNews.ts';
 
 /** A thread of a front, which main has started. */
 type Front = {
-  /** Sends it a message; what `transfer` names is handed over instead of being copied. */
+  /** Sends it a message; objects named in `transfer` are handed over instead of being copied. */
   readonly send: (message: ShardNews, transfer?: ArrayBuffer[]) => void;
-  /** It does not read its events: it has to be ended, and another may be started. */
+  /** The front does not read its events: it has to be ended, and another may be started. */
   readonly onCutOff: () => void;
 };
 
-/** A front at a thread of a shard. */
+/** A front thread and the shard thread that serves it. */
 type Pair = {
   readonly front: number;
   readonly shard: number;
-  /** `bell`: the command ring of main at the thread of the shard, which sleeps there. */
+  /** `bell`: main's command ring at the thread of the shard, which sleeps on that ring. */
   readonly rings: LaneRings & { readonly bell: SharedArrayBuffer };
   isAttached: boolean;
 };
 
-/** Of a front: what it has no room for stays with the shard for a while (OUTLET-3). */
+/** Events of one front: events that do not fit stay with the shard for a while (OUTLET-3). */
 const EVENT_RING_BYTES = 4 * 1024 * 1024;
 const COMMAND_RING_BYTES = 1024 * 1024;
 
 export class ShardFronts {
   readonly #postTo: (shard: number, request: FrontRequest) => void;
   readonly #fronts = new Map<number, Front>();
-  /** By shard: the bell of its thread, where that is READY. */
+  /** By shard: the bell of its thread, if that is READY. */
   readonly #bells = new Map<number, SharedArrayBuffer>();
-  /** By the number under which the shard knows the front: each pair has one of its own (SHARDFRONTS-1). */
+  /** By the number under which the shard knows the front: each pair has its own number (SHARDFRONTS-1). */
   readonly #pairs = new Map<number, Pair>();
   #lastNumber = 0;
 
@@ -59,7 +60,7 @@ export class ShardFronts {
     for (const [shard, bell] of this.#bells) this.#ask(front, shard, bell);
   }
 
-  /** SHARDFRONTS-2. The thread of the front has ended. */
+  /** SHARDFRONTS-2: called when the thread of the front has ended. */
   remove(front: number): void {
     this.#fronts.delete(front);
     for (const [number, pair] of this.#pairs) {
@@ -86,13 +87,13 @@ export class ShardFronts {
   /** A shard has sent its state for a front. */
   attached(number: number, state: ArrayBuffer[]): void {
     const pair = this.#pairs.get(number);
-    // One of the two threads may have ended meanwhile.
+    // One of the two threads may have ended in the meantime.
     if (pair === undefined) return;
     pair.isAttached = true;
     this.#fronts.get(pair.front)?.send({ attached: pair.shard, rings: pair.rings, state }, state);
   }
 
-  /** A shard does not serve a front any more. */
+  /** The shard no longer serves this front. */
   cutOff(number: number): void {
     const pair = this.#pairs.get(number);
     if (pair !== undefined) this.#fronts.get(pair.front)?.onCutOff();

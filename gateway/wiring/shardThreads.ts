@@ -1,5 +1,5 @@
 /**
- * The shard threads: started together. One that ends by itself is rebuilt from its journal while the others trade.
+ * Starts the shard threads together. A thread that ends by itself is rebuilt from its journal while the others trade.
  * Owner: the gateway thread.
  *
  *   starting ──all READY──► running ──ends──► recovering ──READY──► running
@@ -10,10 +10,10 @@
  * Invariants:
  *   SHARDTHREADS-1  Each thread gets rings of its own, and before it is READY it corrects the memory that all shards
  *                   share (BALANCES-3 in shared/wire/balances.ts).
- *   SHARDTHREADS-2  A shard is given up only when its recovery fails twice in the same way. Failures of the disk may be
- *                   temporary, so after them the recovery is tried for ever.
- *   SHARDTHREADS-3  In a cluster a shard that ends by itself ends the process: what its journal has and what the log
- *                   holds have to be compared again, which a start does.
+ *   SHARDTHREADS-2  A shard is given up only if its recovery fails twice in the same way. Failures of the disk may be
+ *                   temporary, so after them the recovery is retried for ever.
+ *   SHARDTHREADS-3  In a cluster a shard that ends by itself ends the process: its journal has to be compared with the
+ *                   log again, which a start does.
  */
 
 import { Worker } from 'node:worker_threads';
@@ -41,7 +41,7 @@ import { ShardFronts } from './shardFronts.ts';
 type ShardThreadsOptions = {
   /** The options that all shards have in common. */
   readonly common: Omit<ShardOptions, 'shard' | 'commandRing' | 'eventRing' | 'balances' | 'journalPath' | 'knownHead'>;
-  /** The options of the shards that the first thread of a shard rehearses with. */
+  /** The options of the shards with which the first thread of a shard rehearses. */
   readonly rehearsalsOf?: ((options: ShardOptions) => ShardOptions[]) | undefined;
   readonly journalPaths: readonly string[];
   /** Null without a cluster. A shard of a cluster begins by following. */
@@ -52,9 +52,9 @@ type ShardThreadsOptions = {
   readonly link: ShardLink;
   readonly log: Logger;
   /** A shard is READY again. Commands that were in flight when it was lost may not have been carried out. */
-  /** Resolves when the state of the shard is what it would be had it never been away. */
+  /** Resolves when the state of the shard is as if it had never been away. */
   readonly onReturned: (shard: number) => Promise<void>;
-  /** A shard has ended by itself; `isDown`: it is given up. */
+  /** A shard has ended by itself. `isDown`: it is given up. */
   readonly onLost: (shard: number, isDown: boolean) => void;
   /** No shard is left, or one could not recover at the start. */
   readonly onFatal: (error: Error) => void;
@@ -65,14 +65,14 @@ const EVENT_RING_BYTES = 16 * 1024 * 1024;
 const FUSED_IS_BROKEN =
   'the fast kernel cannot be loaded: the plain one checks signatures, and batches take a third longer. Install the ' +
   'exchange again';
-/** Errors of SQLite and the system that come from the disk and not from the data on it. */
+/** Errors of SQLite and of the system that are caused by the disk, not by the data on it. */
 const TEMPORARY = /^(SQLITE_(FULL|IOERR|BUSY|CANTOPEN)|E[A-Z0-9]+$)/;
 
 export class ShardThreads {
   /** The front threads that the shards serve beside this one. */
   readonly fronts: ShardFronts;
   readonly #options: Omit<ShardThreadsOptions, 'rehearsalsOf'>;
-  /** Only for the first threads: a thread that is rebuilt starts at once. */
+  /** Only for the first threads: a rebuilt thread starts at once. */
   #rehearsalsOf: ShardThreadsOptions['rehearsalsOf'];
   readonly #balances: SharedArrayBuffer;
   readonly #threads: readonly SupervisedThread[];
@@ -83,9 +83,9 @@ export class ShardThreads {
   /** By shard: the verifier that it reported. */
   readonly #verifiers: (string | undefined)[] = [];
   readonly #down = new Set<number>();
-  /** By shard: what is still under way since it is back. */
+  /** By shard: resolves when the work after its return is done. */
   readonly #returning = new Map<number, Promise<void>>();
-  /** By shard: called when it has given its part of every balance to the shared memory. */
+  /** By shard: called when it has added its part of every balance to the shared memory. */
   readonly #onRestored: (() => void)[] = [];
   #haveStarted = false;
 
@@ -111,17 +111,17 @@ export class ShardThreads {
     this.#haveStarted = true;
   }
 
-  /** The first threads go on to the next shard of the rehearsal, and from the last one to the shards themselves. */
+  /** Sends the first threads on to the next shard of the rehearsal, and from the last one to the real shards. */
   endRehearsal(): void {
     for (const thread of this.#threads) thread.post(REHEARSED);
   }
 
-  /** Sends rows to a shard that follows. */
+  /** Sends rows to a following shard. */
   follow(shard: number, rows: readonly LogRow[]): void {
     this.#threads[shard].post({ rows } satisfies FollowRequest);
   }
 
-  /** Every row has been sent: the shards that follow lead from now on, each once all have restored (BALANCES-3). */
+  /** Every row has been sent: the following shards lead from now on, each once all have restored (BALANCES-3). */
   async lead(): Promise<void> {
     const restored = this.#threads.map(
       (_, shard) => new Promise<void>((resolve) => (this.#onRestored[shard] = resolve)),
@@ -131,12 +131,12 @@ export class ShardThreads {
     for (const thread of this.#threads) thread.post('lead' satisfies FollowRequest);
   }
 
-  /** Undefined until the shard has started. */
+  /** The verifier of a shard. Undefined until the shard has started. */
   verifierOf(shard: number): string | undefined {
     return this.#verifiers[shard];
   }
 
-  /** The reason why a shard does not trade at present, or null. */
+  /** Returns why a shard does not trade at present, or null if all trade. */
   problem(): string | null {
     const [down] = this.#down;
     if (down !== undefined) return `shard ${down} is down, the log says why`;
@@ -148,7 +148,7 @@ export class ShardThreads {
   /** Resolves when all shards have carried out their commands and ended. */
   async stop(): Promise<void> {
     const stopped = Promise.all(this.#threads.map((thread) => thread.stop()));
-    // A shard reads the stop message when its ring is empty; the tick wakes one that sleeps.
+    // A shard reads the stop message when its ring is empty; the tick wakes a sleeping shard.
     this.#options.link.tick();
     await stopped;
   }
@@ -200,7 +200,7 @@ export class ShardThreads {
         return;
       }
       const { report } = message;
-      // The report may arrive after READY does: one is a message between threads, the other comes through the ring.
+      // The report may arrive after READY: the report is a message between threads, READY comes through the ring.
       if (shard === 0 && this.#verifiers[shard] === undefined) this.#logVerifier(report);
       this.#verifiers[shard] = report.verifier;
       for (const why of report.damaged) {
@@ -224,12 +224,12 @@ export class ShardThreads {
     const returning = this.#options.onReturned(shard);
     this.#returning.set(shard, returning);
     void returning.finally(() => {
-      // The shard may have been lost and have come back once more meanwhile.
+      // The shard may have been lost and returned once more in the meantime.
       if (this.#returning.get(shard) === returning) this.#returning.delete(shard);
     });
   }
 
-  /** @returns whether the thread is to be started again. */
+  /** @returns true if the thread is to be started again. */
   #ended(shard: number, error: Error | null): boolean {
     const { link, log, onFatal, onLost } = this.#options;
     const wasReady = link.shardLost(shard);
@@ -260,7 +260,7 @@ export class ShardThreads {
   }
 }
 
-/** Errors of SQLite are the cause of an error that says where they happened. */
+/** An error of SQLite may be the cause of an error that says where it happened. */
 function isTemporary(error: Error & { code?: unknown }): boolean {
   return TEMPORARY.test(String(error.code)) || (error.cause instanceof Error && isTemporary(error.cause));
 }

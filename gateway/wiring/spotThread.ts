@@ -1,6 +1,7 @@
 /**
  * The thread that checks some signatures again with the reference (RULES.md 5.10, engine/verify/spotCheck.ts). It
- * starts a while after the shards: until then what they show waits, and a start has the processor for itself.
+ * starts a while after the shards, so that a start has the processor for itself; checks that the shards show to it wait
+ * until then.
  * Owner: the gateway thread.
  */
 import { Worker } from 'node:worker_threads';
@@ -12,7 +13,7 @@ import { threadEnds } from '../base/threadEnds.ts';
 
 const NAME = 'spot checker';
 const START_AFTER_MS = 10_000;
-/** Differences that the log has; a metric counts all of them. */
+/** The most differences that are logged; a metric counts all of them. */
 const MOST_LOGGED = 20;
 const FOUND =
   'SIGNATURE CHECKS DIFFER: the reference does not agree with what this shard decided about an order. From its next ' +
@@ -42,7 +43,7 @@ export class SpotThread {
     }, startAfterMs).unref();
   }
 
-  /** Ends the thread at once: what it has not asked yet is not asked. */
+  /** Ends the thread at once, without the checks that it has not read yet. */
   async terminate(): Promise<void> {
     clearTimeout(this.#start);
     await this.#thread?.terminate();

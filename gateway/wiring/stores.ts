@@ -1,6 +1,6 @@
 /**
- * The first part of the exchange: everything the gateway thread knows. What is durable is opened here (control.db, the
- * log of private frames, read.db through the query pool); the views are empty until the shards have recovered.
+ * The first part of the exchange: all data of the gateway thread. It opens durable data (control.db, the log of private
+ * frames, read.db through the query pool); the views are empty until the shards have recovered.
  * Owner: the gateway thread.
  */
 import { mkdirSync } from 'node:fs';
@@ -41,25 +41,25 @@ type ControlRole = Parameters<typeof openControl>[1];
 
 export class Stores {
   readonly control: Control;
-  /** The data directory had neither accounts nor markets when it was opened. */
+  /** True if the data directory had neither accounts nor markets when it was opened. */
   readonly isNew: boolean;
   readonly views: Views;
   /** Progress of the shards and the projector: the memory that all threads share, and this thread's reader. */
   readonly progressMemory: SharedArrayBuffer;
   readonly progress: Progress;
-  /** The measurements that the shards make of themselves, in the same way. */
+  /** Measurements that the shards take of themselves: shared memory, and this thread's reader. */
   readonly metersMemory: SharedArrayBuffer;
   readonly shardMeters: readonly ShardMeters[];
-  /** The signature checks that the shards show to the spot checker, in the same way. */
+  /** Signature checks that the shards show to the spot checker: shared memory, and this thread's reader. */
   readonly spotMemory: SharedArrayBuffer;
-  /** Memory of the process and its threads. */
+  /** Memory use of the process and its threads. */
   readonly memory = memoryUse;
   readonly spotCounts: SpotCounts;
   readonly queries: QueryPool;
   readonly catalogFeed: CatalogFeed;
   readonly volumes: Volumes;
   readonly privateLog: PrivateLog;
-  /** By shard. */
+  /** Paths by shard. */
   readonly journalPaths: readonly string[];
   readonly readDbPath: string;
   readonly answersPath: string;
@@ -112,20 +112,23 @@ export class Stores {
     });
   }
 
-  /** In a cluster: the answers are open too, and rows may come. @param onRefused one contradicts what is here */
+  /**
+   * In a cluster: the answers are open too, and rows may come.
+   * @param onRefused called if a row contradicts the data of this machine
+   */
   join(answers: Answers, settlement: SettlementStream | null, onRefused: (why: string) => void): GatewayRecords {
     const { changes, records } = this.control;
     assert(records !== null, 'stores: only a member of a cluster has records');
     return new GatewayRecords({ control: records, changes, answers, audit: this.audit, settlement, onRefused });
   }
 
-  /** The log says what comes back with a directory from a backup, at every start until it is opened. */
+  /** At every start until the exchange is opened, logs what has come back with a directory from a backup. */
   #sayRestored(log: Logger): void {
     const { restored } = this.control.platform;
     if (restored !== null) for (const line of comesBackWith(restored)) log.warn(line);
   }
 
-  /** The exchange goes on with them: most concern one account, and a stop would concern all. */
+  /** The exchange runs with damaged rows: most concern one account, and a stop would concern all. */
   #sayDamaged(log: Logger): void {
     for (const row of this.control.damagedRows) {
       log.error(
@@ -146,7 +149,10 @@ export class Stores {
     this.#copies.start();
   }
 
-  /** A stop begins: no copy is given any more, and the next start has the room of this one, on a full disk too. */
+  /**
+   * A stop begins: no copy is given any more, and the reserved disk space is left to the next start, on a full disk
+   * too.
+   */
   keepControl(): void {
     this.#copies?.stop();
     this.#keepRooms();

@@ -1,6 +1,6 @@
 /**
- * The meters of requests of all threads as one, for the metrics: those of the gateway thread, and those of the fronts
- * for what they answer themselves. The counts of a front that has ended go on in those of the gateway thread.
+ * Adds up the request meters of all threads for the metrics: those of the gateway thread, and those of the fronts for
+ * requests that they answer themselves. When a front ends, its counts are added to those of the gateway thread.
  * Owner: the gateway thread.
  */
 
@@ -15,23 +15,23 @@ import type { RouteSpec } from '../http/spec.ts';
 
 type ThreadMetersOptions = {
   readonly server: Pick<HttpServer, 'meters' | 'calls'>;
-  /** Null: no front threads. */
+  /** Null without front threads. */
   readonly fronts: Pick<FrontThreads, 'images' | 'refresh'> | null;
-  /** Null: nothing is limited. */
+  /** Null if nothing is limited. */
   readonly limiter: Pick<Limiter, 'decisions'> | null;
   readonly log: Logger;
 };
 
 export class ThreadMeters {
   readonly #options: ThreadMetersOptions;
-  /** Null: to be made. */
+  /** Null if the sum has to be computed again. */
   #sum: RequestMeters | null = null;
 
   constructor(options: ThreadMetersOptions) {
     this.#options = options;
   }
 
-  /** Resolves when the rest of this shows what every thread has counted by now. */
+  /** Resolves when the other members show what every thread has counted by now. */
   async refresh(): Promise<void> {
     await this.#options.fronts?.refresh();
     this.#sum = null;
@@ -54,7 +54,7 @@ export class ThreadMeters {
     return { decisions };
   }
 
-  /** A front has ended. */
+  /** Keeps the counts of a front that has ended. */
   keep(image: FrontImage): void {
     const { server, limiter } = this.#options;
     addImage(server.meters, image.meters, this.#routeOf);

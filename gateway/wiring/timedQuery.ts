@@ -1,6 +1,6 @@
 /**
- * The entry of a thread of the query pool: a query by its name (queryWorker.ts), and what it took of the processor.
- * Time by the clock would count against a reader whenever other work has the processor.
+ * The entry of a thread of the query pool: runs a query by its name (queryWorker.ts) and reports the processor time
+ * that it took. Time by the clock would count against a reader whenever other work has the processor.
  */
 import { answer } from './queryWorker.ts';
 

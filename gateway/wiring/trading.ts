@@ -50,11 +50,11 @@ type TradingOptions = {
   readonly defaultFeeBps: number;
   /** The placements that should wait for one shard at once. */
   readonly waitingPlacements: number;
-  /** The shards follow the log of a cluster, until `link.lead`; null without one. */
+  /** Until `link.lead` the shards follow the log of a cluster. Null without a cluster. */
   readonly cluster: FeedsInCluster | null;
-  /** Of this lead; null without a cluster. */
+  /** The formats of this lead; null without a cluster. */
   readonly formats: Pick<Replication, 'format'> | null;
-  /** Absent: the read model. */
+  /** The source of private frames; absent: the read model. */
   readonly privateSource?: PrivateSource;
   /** A reply handler has failed: the request in `context` has to be answered. */
   readonly onHandlerError: (error: unknown, context: unknown) => void;
@@ -62,7 +62,7 @@ type TradingOptions = {
   /** Null without a chain. */
   readonly chainLink: ChainLink | null;
   readonly chainHealth: ChainHealth | null;
-  /** True while heartbeats that are good are accepted. */
+  /** True while the exchange accepts good heartbeats. */
   readonly isAccepting: () => boolean;
 };
 
@@ -76,9 +76,9 @@ export class Trading {
   readonly catalogueImport: CatalogueImport;
   readonly funding: Funding;
   readonly restrictions: Restrictions;
-  /** False while a member of the cluster may not know the floors of nonces. */
+  /** False while some member of the cluster may not know the floors of nonces. */
   readonly areFloorsKnownEverywhere: () => boolean;
-  /** The same of fees of movements on a chain. */
+  /** False while some member of the cluster may not know the fees of movements on a chain. */
   readonly areFeesKnownEverywhere: () => boolean;
   readonly groups: GroupCommands;
   readonly deadMansSwitch: DeadMansSwitch;
@@ -169,8 +169,8 @@ export class Trading {
   }
 
   /**
-   * A shard is READY: carries out what control.db holds and the shard perhaps does not, because a thread or the process
-   * ended in between. What an account may not have any more goes first: no request has reached the shard yet.
+   * A shard is READY: carries out changes that control.db has and the shard may not have, because a thread or the
+   * process ended in between. Restrictions of accounts go first: no request has reached the shard yet.
    */
   async finishInterrupted(shard: number): Promise<void> {
     await this.restrictions.shardReady(shard);
@@ -233,7 +233,7 @@ export class Trading {
     });
   }
 
-  /** A shard is READY again. Should it be lost once more before this is done, its next return tries again. */
+  /** A shard is READY again. If it is lost once more before this is done, its next return tries again. */
   async shardReturned(shard: number): Promise<void> {
     await this.finishInterrupted(shard).catch((error) => this.#log.error({ err: error, shard }, 'left half done'));
     await this.engine.catchUp(shard);

@@ -1,5 +1,5 @@
 /**
- * The parts that sign people in and know their sessions, made once for the routes, the stages and the stream.
+ * The parts that sign people in and manage their sessions, made once for the routes, the stages and the stream.
  * Owner: the gateway thread.
  */
 import type { Clock } from '../../shared/base/clock.ts';
@@ -19,7 +19,7 @@ import type { ChainLink } from '../shardlink/settlementLink.ts';
 import { Tickets } from '../stream/tickets.ts';
 import type { Control } from './control.ts';
 
-/** The claim `iss` where the settings name no origin: an address of this machine can change with every start. */
+/** The claim `iss` if the settings name no origin: the address of this machine can change with every start. */
 const NAMELESS_ISSUER = 'urn:open-prediction-exchange';
 
 const ANY_ORIGIN = '*';
@@ -48,7 +48,7 @@ export class UserSessions {
   readonly tickets: Tickets;
   readonly signIn: SignIn;
   readonly walletProofs: WalletProofs;
-  /** Null: the settings name no app of Privy. */
+  /** Null if the settings name no app of Privy. */
   readonly privy: PrivyTokens | null;
   /** Providers of OpenID Connect, by name. */
   readonly oidc: ReadonlyMap<string, OidcProvider>;
@@ -59,7 +59,7 @@ export class UserSessions {
   readonly #clock: Clock;
   readonly #log: Logger;
   #isFailing = false;
-  /** When the log last said that a provider is down. */
+  /** By provider: when the log last said that it is down. */
   readonly #downMs = new Map<string, number>();
 
   constructor({ config, clock, control, log, publicUrl, chainLink }: UserSessionsOptions) {
@@ -100,7 +100,7 @@ export class UserSessions {
     });
   }
 
-  /** The log says so once a minute, however many people wait for the provider. */
+  /** Logs this once a minute, however many people wait for the provider. */
   #noteDown(provider: string, error: Error): void {
     const nowMs = this.#clock.nowMs();
     if (nowMs - (this.#downMs.get(provider) ?? Number.NEGATIVE_INFINITY) < DOWN_NOTE_MS) return;
@@ -116,14 +116,14 @@ export class UserSessions {
       this.sessions.tick(nowMs);
       this.#isFailing = false;
     } catch (error) {
-      // When the disk is full, what has ended is taken out of control.db later: it has ended all the same.
+      // If the disk is full, ended sessions are deleted from control.db later; they have ended all the same.
       if (!this.#isFailing) this.#log.warn({ err: error }, 'ended sessions could not be taken out of control.db');
       this.#isFailing = true;
     }
   }
 }
 
-/** Browsers take loopback for safe without TLS, and tools there speak without. */
+/** Browsers treat loopback as safe without TLS, and tools on this machine speak without. */
 function isReachedByOthers({ publicUrl, host }: Config): boolean {
   return !isLoopback(publicUrl === null ? host : new URL(publicUrl).hostname.replace(/^\[|\]$/g, ''));
 }

@@ -1,6 +1,6 @@
 /**
- * The threads that check signatures for busy shards, where the machine has cores for them (RULES.md 5.7).
- * Owner: the gateway thread. They have no state and no shard waits for them, so one that ends is started again.
+ * The threads that check signatures for busy shards, if the machine has cores for them (RULES.md 5.7).
+ * Owner: the gateway thread. They have no state and no shard waits for them, so a thread that ends is started again.
  */
 import { Worker } from 'node:worker_threads';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
@@ -13,8 +13,8 @@ import { threadEnds } from '../base/threadEnds.ts';
 
 /**
  * The number of verifiers unless VERIFY_THREADS sets it. Two cores are for gateway and shard; with three or more a busy
- * shard has at least one verifier. With the reference a signature costs ten times as much as everything else: then
- * there is a verifier on two cores as well.
+ * shard has at least one verifier. With the reference a signature costs ten times as much as everything else: then two
+ * cores have a verifier as well.
  */
 export function verifyThreadsBeside(shards: number, cores: number, verifier: VerifierChoice): number {
   const least = cores > (verifier === 'noble' ? 1 : 2) ? 1 : 0;
@@ -27,8 +27,8 @@ export function verifyThreadsOf(config: Pick<Config, 'verifyThreads' | 'cores' |
 }
 
 /**
- * The placements that should wait for one shard at once: with either verifier a shard decides as many in about a tenth
- * of a second. One account may have half of them waiting (shardlink/placementShares.ts).
+ * The placements that should wait for one shard at once: with either verifier a shard decides this many in about a
+ * tenth of a second. One account may have half of them waiting (shardlink/placementShares.ts).
  */
 export function waitingPlacements(verifier: VerifierChoice): number {
   return verifier === 'noble' ? 64 : 4096;
@@ -36,7 +36,7 @@ export function waitingPlacements(verifier: VerifierChoice): number {
 
 export class VerifyThreads {
   readonly count: number;
-  /** Shared with the shards; null when there are no verifiers. */
+  /** Shared with the shards; null without verifiers. */
   readonly checkBoard: SharedArrayBuffer | null;
   readonly #threads: readonly SupervisedThread[];
 

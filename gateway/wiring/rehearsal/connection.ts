@@ -1,7 +1,7 @@
 /**
  * A client's keep-alive connection with one request in flight, for programs that share the machine with their server:
- * the bytes of a request are ready before, and of an answer only the status and the announced length are read. A socket
- * without a stream's parts would save another microsecond of six, and the rest is the kernel's. Benches use it too.
+ * requests are encoded in advance, and of an answer only the status and the announced length are read. A bare socket
+ * without a stream would save one more microsecond of six; the rest is the kernel's. Benches use this class too.
  */
 import { connect, type Socket } from 'node:net';
 import type { PreparedRequest } from '../../../shared/client/request.ts';
@@ -18,12 +18,15 @@ const CONTENT_LENGTH = Buffer.from('content-length:');
 const STATUS_START = 9;
 const STATUS_END = 12;
 
-/** Status 0: the connection was closed instead. The bytes of the answer are valid until the callback returns. */
+/**
+ * Status 0: the connection was closed instead of answering. The bytes of the answer are valid until the callback
+ * returns.
+ */
 type OnAnswer = (status: number, answer: Buffer) => void;
 
 const NOTHING = Buffer.alloc(0);
 
-/** One keep-alive connection; the next request goes out when the last one is answered. */
+/** One keep-alive connection; the next request is sent when the last one is answered. */
 export class Connection {
   readonly #socket: Socket;
   /** The part of an incomplete answer that has arrived, or null. */
@@ -38,7 +41,9 @@ export class Connection {
     return connection;
   }
 
-  /** Reads into one piece of memory: a stream would make one for every answer, which costs more than looking at it. */
+  /**
+   * Reads into one piece of memory: a stream would allocate a piece for every answer, which costs more than parsing it.
+   */
   private constructor(host: string, port: number) {
     const buffer = Buffer.alloc(READ_BYTES);
     const callback = (count: number): boolean => {
@@ -72,7 +77,7 @@ export class Connection {
   }
 }
 
-/** The status of an answer whose head and announced body are all there, or INCOMPLETE. */
+/** Returns the status of an answer whose head and announced body have arrived, or INCOMPLETE. */
 export function statusOf(bytes: Uint8Array): number {
   let bodyBytes = 0;
   let line = 0;
@@ -96,7 +101,7 @@ function isContentLength(bytes: Uint8Array, line: number): boolean {
   return true;
 }
 
-/** Of the digits between two places, whatever stands around them. */
+/** Parses the digits between two offsets, whatever surrounds them. */
 function decimalIn(bytes: Uint8Array, start: number, end: number): number {
   let value = 0;
   for (let index = start; index < end; index++) {

@@ -1,7 +1,7 @@
 /**
- * The orders of a rehearsal: what most clients send, in the shares in which they send it. Single orders that rest, some
- * that are matched, cancels, batches, and reads of the book, over HTTP with the headers of a key, and orders as binary
- * records on sockets.
+ * The orders of a rehearsal: the requests that most clients send, in realistic proportions: single orders that rest,
+ * some that are matched, cancels, batches, and reads of the book, over HTTP with the headers of a key, and orders as
+ * binary records on sockets.
  */
 import { OUTCOME, type Outcome } from '../../../shared/base/codes.ts';
 import { draftOrder, type OrderDraft } from '../../../shared/client/order.ts';
@@ -13,21 +13,21 @@ import { type Connection, toBytes } from './connection.ts';
 import type { QuickSigner } from './quickSigner.ts';
 import { frameOf } from './recordSocket.ts';
 
-/** An account that trades: the signatures of its orders, and those of its requests. */
+/** An account that trades: it signs its orders and its requests. */
 export type Trader = { readonly id: string; readonly orders: QuickSigner; readonly requests: RequestSigner };
 
 type Placed = { readonly request: Buffer; readonly orderHash: string };
 
-/** Two prices of Yes and No that meet, so that an order of one and an order of the other make a pair of tokens. */
+/** Two prices of Yes and No that match, so that an order of each outcome makes a pair of tokens. */
 const RESTING_PRICE = '0.40';
 const MEETING_PRICE = '0.60';
-/** One in so many orders meets a resting order. */
+/** One of this many orders meets a resting order. */
 const MEETS_EACH = 8;
 const BATCH_ORDERS = 15;
 const BATCHES_EACH_TURN = 2;
 const READS_EACH_TURN = 8;
 const ORDERS_EACH_TURN = 128;
-/** On each socket; they may be in flight together. */
+/** Records on each socket in a turn; they may be in flight together. */
 const RECORDS_EACH_TURN = 16;
 const BROWSER_HEADERS = {
   'user-agent': 'rehearsal',
@@ -35,7 +35,7 @@ const BROWSER_HEADERS = {
   origin: 'http://localhost',
   'sec-fetch-site': 'cross-site',
 };
-/** In place of the status of a request before the first. */
+/** Used in place of the status of a request before the first answer. */
 const STARTED = 1;
 
 type Markets = readonly MarketEntry[];
@@ -59,7 +59,7 @@ export class Flow {
     this.#paths = markets.flatMap(({ id }) => [`/v1/market-data/${id}/bbo`, `/v1/orders/book/${id}?levels=20`]);
   }
 
-  /** The requests of a turn, in which no one waits for another. The cancels are of orders of the turn before. */
+  /** Returns the requests of a turn; no request waits for another. The cancels are for orders of the turn before. */
   turn(): { readonly requests: Buffer[]; readonly orders: number } {
     const cancels = this.#resting.map((orderHash) => signedRequest(this.#maker, 'DELETE', `/v1/orders/${orderHash}`));
     this.#resting = [];
@@ -73,7 +73,7 @@ export class Flow {
     return { requests, orders: ORDERS_EACH_TURN + BATCHES_EACH_TURN * BATCH_ORDERS };
   }
 
-  /** Orders of a turn for one socket, as frames. */
+  /** Returns orders of a turn for one socket, as frames. */
   frames(): Buffer[] {
     return Array.from({ length: RECORDS_EACH_TURN }, (_, index) =>
       frameOf(placeRecord(1 + index, this.#maker.orders.sign(this.#nextDraft()).body)),
@@ -126,7 +126,7 @@ export function draftOf(
   return draftOrder({ market, outcomeIndex, side: 'BUY', price, size: '10', feeRateBps: opening.feeBps });
 }
 
-/** Each connection has one request in flight. @returns when all are answered, or a connection is closed. */
+/** Sends the requests; each connection has one in flight. @returns when all are answered, or a connection is closed. */
 export async function sendAll(connections: readonly Connection[], requests: readonly Buffer[]): Promise<void> {
   let next = 0;
   const drain = (connection: Connection): Promise<void> =>

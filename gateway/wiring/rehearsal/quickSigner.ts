@@ -1,7 +1,8 @@
 /**
- * Signs orders within microseconds, and gives its private key away with it: the key is written here, and the nonces of
- * its signatures are 1, 2, 3 and so on. It signs for the accounts of a rehearsal alone, which are thrown away with it.
- * So signing takes no operation on the curve, and a rehearsal spends its time on what it rehearses.
+ * Signs orders within microseconds with a key that is no secret: the key is written here, and the nonces of its
+ * signatures are 1, 2, 3 and so on, which gives the key away. It signs only for the accounts of a rehearsal, which are
+ * thrown away with it. So a signature takes no operation on the curve, and a rehearsal spends its time on the code that
+ * it rehearses.
  */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { toHex } from '../../../shared/base/hex.ts';
@@ -10,7 +11,7 @@ import { digestOfDraft } from '../../../shared/client/orderSigning.ts';
 import { addressOf } from '../../../shared/client/privateKey.ts';
 import { type OrderHasher, ZERO_ADDRESS } from '../../../shared/crypto/eip712.ts';
 
-/** Different ones, because a batch with equal points is checked in another way. */
+/** The nonces differ, because a batch with equal points is checked by other code. */
 const NONCES = 64;
 const V_OFFSET = 27n;
 const WORD_BITS = 256n;
@@ -46,7 +47,7 @@ export class QuickSigner {
     const { Fn } = secp256k1.Point;
     const { r, parity, inverse } = this.#nonces[this.#count % NONCES];
     const s = (inverse * (digest + r * this.#key)) % Fn.ORDER;
-    // Of the two signatures of a nonce the one with the lower s counts; the other one has the other parity.
+    // Of the two signatures of a nonce the one with the lower s counts; the other has the other parity.
     const isLow = 2n * s < Fn.ORDER;
     const v = V_OFFSET + (isLow ? parity : 1n - parity);
     const rs = (r << WORD_BITS) | (isLow ? s : Fn.ORDER - s);

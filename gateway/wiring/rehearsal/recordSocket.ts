@@ -1,8 +1,8 @@
 /**
- * A client of the binary order entry (RULES.md 8.17): a socket with many orders in flight, each a frame of its own
- * whose bytes are ready before. As many orders as a read has answered go out in one write, which is how a program with
- * many orders behaves. A frame of a client is masked; the mask here is zero, so the bytes of a record stay as they are.
- * Benches use it too.
+ * A client of the binary order entry (RULES.md 8.17): a socket with many orders in flight, each in a frame of its own
+ * that is encoded in advance. After a read that has answered n orders it sends n orders in one write, as a program with
+ * many orders does. A client has to mask its frames; the mask here is zero, so the bytes of a record stay as they are.
+ * Benches use this class too.
  */
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
@@ -12,14 +12,14 @@ import { ANY_COMMAND } from '../../../shared/wire/commands.ts';
 import { ENTRY_ANSWER, ENTRY_PROTOCOL } from '../../../shared/wire/entry.ts';
 
 const { status: STATUS, requestId: REQUEST_ID, length: LENGTH } = ENTRY_ANSWER.PLACED;
-/** Where sockets are opened. */
+/** The path at which sockets are opened. */
 export const STREAM_PATH = '/v1/ws';
-/** The first byte of a frame that is whole: with FIN, and the opcode. */
+/** The first byte of an unfragmented frame: FIN, and the opcode. */
 const BINARY = 0x82;
 const PING = 0x89;
 const PONG = 0x8a;
 const MASKED = 0x80;
-/** In place of a length: it is in the next two bytes. */
+/** This value in the length byte means: the length is in the next two bytes. */
 const LENGTH_16 = 126;
 const SHORT_HEAD_BYTES = 2;
 const LONG_HEAD_BYTES = 4;
@@ -54,8 +54,8 @@ export function upgradeRequest(headers: HeaderFields): Buffer {
 }
 
 /**
- * Receives the request id and the status of each answer, `onRead` after those of one read, and `onClosed` when no
- * further answer can come.
+ * `onAnswer` receives the request id and the status of each answer, `onRead` is called after the answers of one read,
+ * and `onClosed` if no further answer can come.
  */
 type Receiver = { onAnswer(requestId: number, status: number): void; onRead(): unknown; onClosed(): void };
 
@@ -85,7 +85,7 @@ export class RecordSocket {
     this.#socket.write(frames.length === 1 ? frames[0] : Buffer.concat(frames));
   }
 
-  /** Writes all of them at once. @returns when they are answered; rejects when the socket is closed before. */
+  /** Writes all frames at once. @returns when they are answered; rejects if the socket is closed before. */
   exchange(frames: readonly Buffer[]): Promise<void> {
     let unanswered = frames.length;
     const answered = new Promise<void>((resolve, reject) => {
@@ -111,7 +111,7 @@ export class RecordSocket {
       const start = at + headBytes(bytes, at);
       if (bytes[at] === BINARY && bytes[at + 1] <= LENGTH_16) this.#answers(bytes, start, end);
       else if (bytes[at] === PING) this.#socket.write(pongOf(bytes.subarray(start, end)));
-      // The server closes it. No other frames are expected, nor answers of more than 64 KiB.
+      // The server closes the connection. No other frames are expected, nor answers of more than 64 KiB.
       else this.close();
       at = end;
     }
@@ -126,7 +126,9 @@ export class RecordSocket {
   }
 }
 
-/** The head of the answer, which a front thread may send in pieces: nothing follows before the first record. */
+/**
+ * Reads the head of the answer, which a front thread may send in pieces: nothing follows it before the first record.
+ */
 function headFrom(socket: Socket): Promise<string> {
   let head = '';
   return new Promise((resolve, reject) => {
@@ -145,7 +147,7 @@ function headBytes(bytes: Buffer, at: number): number {
   return bytes[at + 1] === LENGTH_16 ? LONG_HEAD_BYTES : SHORT_HEAD_BYTES;
 }
 
-/** Infinity while the head of the frame is not there. */
+/** Infinity until the head of the frame has arrived. */
 function frameEnd(bytes: Buffer, at: number): number {
   if (bytes.length < at + SHORT_HEAD_BYTES) return Number.POSITIVE_INFINITY;
   const head = headBytes(bytes, at);
@@ -153,12 +155,12 @@ function frameEnd(bytes: Buffer, at: number): number {
   return at + head + (head === LONG_HEAD_BYTES ? bytes.readUInt16BE(at + SHORT_HEAD_BYTES) : bytes[at + 1]);
 }
 
-/** The answer to a ping of up to 125 bytes. */
+/** Returns the answer to a ping of up to 125 bytes. */
 function pongOf(payload: Uint8Array): Buffer {
   return Buffer.concat([Buffer.of(PONG, MASKED | payload.length), Buffer.alloc(MASK_BYTES), payload]);
 }
 
-/** Of a frame that `frameOf` has made. */
+/** Returns the request id of a frame that `frameOf` has made. */
 export function requestIdOf(frame: Buffer): number {
   return frame.readUInt32LE(LONG_HEAD_BYTES + MASK_BYTES + ANY_COMMAND.requestId * 4);
 }

@@ -1,7 +1,7 @@
 /**
- * Rare requests, once in every act of a rehearsal: headers that few clients send, the last request of a connection, an
- * act of an administrator, requests that are refused (RULES.md 10.25). Code that V8 has compiled without having seen
- * them is thrown away when the first of them comes, and the orders after it run slowly again.
+ * Sends rare requests, once in every act of a rehearsal: headers that few clients send, the last request of a
+ * connection, an act of an administrator, requests that are refused (RULES.md 10.25). If V8 has compiled code without
+ * having seen such a request, it discards that code when the first one comes, and the orders after it run slowly again.
  */
 import { OUTCOME } from '../../../shared/base/codes.ts';
 import { prepareRequest } from '../../../shared/client/request.ts';
@@ -12,7 +12,7 @@ import { draftOf, sendAll, signedRequest, type Trader } from './flow.ts';
 type TourOptions = {
   readonly baseUrl: string;
   readonly connections: readonly Connection[];
-  /** Of the administrator. */
+  /** The administrator's token. */
   readonly token: string;
   readonly trader: Trader;
   readonly market: MarketEntry;
@@ -28,7 +28,7 @@ const RARE_HEADERS = {
   'access-control-request-method': 'GET',
 };
 const PRICE = '0.30';
-/** The longest there is. */
+/** The longest salt. */
 const SALT = String(2n ** 256n - 1n);
 const OPEN_ORDERS = 100_000;
 const WALLET = `0x${'11'.repeat(20)}`;
@@ -48,11 +48,11 @@ export async function takeTour({ baseUrl, connections, token, trader, market }: 
     signedRequest(trader, 'POST', '/v1/orders', body),
   ]);
   await sendLast(baseUrl, toBytes(prepareRequest('GET', read, undefined, () => ({ connection: 'close' }))));
-  // An answer in pieces, which the client does not read to its end.
+  // A chunked answer, which the client does not read to its end.
   await sendLast(baseUrl, signedRequest(trader, 'GET', `/v1/orders/open/${market.id}`));
 }
 
-/** Over a connection that is closed afterwards. */
+/** Sends a request over a connection that is closed afterwards. */
 async function sendLast(baseUrl: string, request: Buffer): Promise<void> {
   const connection = await Connection.open(baseUrl);
   await sendAll([connection], [request]);
