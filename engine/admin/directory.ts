@@ -1,6 +1,6 @@
 /**
- * A data directory for the administrator's commands: its journals, and the lock that keeps an exchange from running on
- * them. Nothing here writes.
+ * Opens a data directory for the administrator's commands: its journals, and the lock that keeps an exchange from
+ * running on it. Nothing here writes.
  */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,15 +32,15 @@ export type ShardFile = {
   readonly directory: string;
   readonly journalPath: string;
   readonly key: ShardKey;
-  /** The newest row that control.db knows of; without it only the mark says how far the journal goes. */
+  /** The newest row that control.db knows of; if absent, only the mark says how far the journal goes. */
   readonly known?: KnownHead | undefined;
 };
 
 /**
- * The journals of all shards. A missing one is an error: any report without it would be wrong.
+ * Lists the journals of all shards. A missing journal is an error: any report without it would be wrong.
  * @param key undefined to use the directory's key
- * @param isVouchedFor true if the operator vouches for all existing records and snapshots: none needs to be
- * authenticated by the key
+ * @param isVouchedFor true if the operator vouches for all existing records and snapshots, so that the key need not
+ * authenticate any
  */
 export async function listShards(directory: string, key?: JournalKey, isVouchedFor = false): Promise<ShardFile[]> {
   if (!existsSync(directory)) throw new AdminError(`${directory} does not exist`);
@@ -81,7 +81,7 @@ function openKey(directory: string): JournalKey {
   }
 }
 
-/** The setting, or the file that has the key in its place. */
+/** The name of the setting, or of the file that has the key instead. */
 function nameOfKey(directory: string): string {
   return givenKey() === '' ? join(directory, MASTER_KEY_FILE) : 'MASTER_KEY';
 }
@@ -91,7 +91,7 @@ function givenKey(): string {
   return given === IN_FILE ? '' : given;
 }
 
-/** From MASTER_KEY or the file of the data directory, as for the exchange itself. */
+/** Opens the master key of MASTER_KEY or of the file in the data directory, as the exchange does. */
 export function openMasterKey(directory: string): Uint8Array {
   const text = givenKey();
   const path = join(directory, MASTER_KEY_FILE);
@@ -105,8 +105,8 @@ export function openMasterKey(directory: string): Uint8Array {
 }
 
 /**
- * Keeps every server out of the directory while `work` runs, and refuses when one is running. `work` gets control.db,
- * or null where there is none.
+ * Keeps every server out of the directory while `work` runs; throws if a server is running. `work` gets control.db, or
+ * null if there is none.
  */
 export function withExclusiveDirectory<T>(
   directory: string,
@@ -142,7 +142,7 @@ async function withLock<T>(
   }
 }
 
-/** A change of one member's files that is not in the log would exist only on that member. */
+/** Throws for a member of a cluster: a change of its files that is not in the log would exist only on that member. */
 export function requireAlone(control: Database.Database, directory: string, reason: string): void {
   if (isOfMember(control)) throw new AdminError(`${directory} is of a member of a cluster: ${reason}`);
 }
@@ -153,8 +153,8 @@ export function isOfMember(control: Database.Database): boolean {
 }
 
 /**
- * The lock that a server holds from its start to its end, or a reader's, which keeps a server out as well. Closing the
- * file releases it.
+ * Takes the lock that a server holds from its start to its end, or a reader's lock, which keeps a server out as well.
+ * Closing the file releases it.
  */
 function lockControl(path: string, directory: string, isReading: boolean): Database.Database {
   let db: Database.Database | undefined;

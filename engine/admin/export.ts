@@ -28,7 +28,7 @@ function* exportShard(file: ShardFile, { market, from }: ExportOptions): Generat
     const history = new History(file.shard, (line, marketId) => {
       if (sequence >= from && (market === null || market === marketId)) lines.push(`${JSON.stringify(line)}\n`);
     });
-    // A trimmed journal no longer holds its first markets and orders; a snapshot does.
+    // A trimmed journal no longer contains the creation of its first markets and orders; a snapshot does.
     const known = earliestState(file, firstSequence);
     history.addMarkets(known.engine.state);
     const head = reader.headBefore(firstSequence);

@@ -1,6 +1,6 @@
 /**
- * The records that a repair takes out of a journal and whose rows are whole: they are counted before the operator
- * agrees, and written to a file, a line of JSON each, before anything is changed.
+ * The intact records that a repair takes out of a journal. They are counted before the operator agrees, and written to
+ * a file, one line of JSON each, before anything is changed.
  */
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ export function writeGivenUp(findings: Findings, ranges: readonly SequenceRange[
   return path;
 }
 
-/** A record as an operator reads it: its command and what came of it. */
+/** Describes a record for an operator: its command and its result. */
 export function lineOf(shard: number, { sequence, timeMs, command, events }: JournalRecord): string {
   return JSON.stringify(
     {

@@ -1,6 +1,6 @@
 /**
- * The end of each journal as control.db knows it: checks compare it with the journal, and a command that the operator
- * let change a journal's end writes it anew.
+ * The end of each journal as control.db knows it. Checks compare it with the journal; a command that changed a
+ * journal's end with the operator's consent writes it anew.
  */
 import type Database from 'better-sqlite3';
 import type { KnownHead } from '../../shared/base/journalKey.ts';
@@ -9,13 +9,14 @@ import { markPath } from '../journal/file.ts';
 import { readMark } from '../journal/mark.ts';
 import { AdminError, openMasterKey, RunningError, type ShardFile, withDirectoryToRead } from './directory.ts';
 
-/** The journals, each with the head that control.db knows; without one while an exchange runs on them. */
+/** Returns the journals, each with the head that control.db knows, or without a head while an exchange runs on them. */
 export async function withKnownHeads(files: readonly ShardFile[]): Promise<ShardFile[]> {
   const [{ directory }] = files as [ShardFile];
   const read = (control: Database.Database | null): readonly KnownHead[] =>
     control === null ? [] : readHeads(control, openMasterKey(directory));
   try {
-    // Not held for the check that follows: a journal that goes on meanwhile still has what was known before.
+    // The lock is not held during the check that follows: a journal that grows meanwhile still contains the head that
+    // was known before.
     const heads = await withDirectoryToRead(directory, read);
     return files.map((file) => ({ ...file, known: heads[file.shard] ?? NO_ROWS }));
   } catch (error) {
@@ -24,12 +25,12 @@ export async function withKnownHeads(files: readonly ShardFile[]): Promise<Shard
   }
 }
 
-/** Before journals are cut: a cut that is interrupted must not leave a head in control.db that no journal has. */
+/** Call before journals are cut: an interrupted cut must not leave a head in control.db that no journal has. */
 export function forgetHeads(control: Database.Database, files: readonly ShardFile[], cut: readonly ShardFile[]): void {
   saveHeads(control, files, cut, () => NO_ROWS);
 }
 
-/** @param changed the journals whose ends are taken as they are; of the others control.db keeps what it knows. */
+/** @param changed the journals whose ends are taken over as they are; for the others, control.db keeps its heads. */
 export function saveHeads(
   control: Database.Database,
   files: readonly ShardFile[],
@@ -45,7 +46,7 @@ export function saveHeads(
     .run(JOURNAL_HEADS, sealHeads(masterKey, heads));
 }
 
-/** By shard; empty when control.db has none. */
+/** Heads by shard; empty if control.db has none. */
 function readHeads(control: Database.Database, masterKey: Uint8Array): readonly KnownHead[] {
   const sealed = control
     .prepare<[string], string>('SELECT value FROM platform WHERE key = ?')

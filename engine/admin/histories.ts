@@ -1,6 +1,6 @@
 /**
- * Which databases follow the journals beside them, for `journal verify`: one of another exchange, or of another
- * history, is whole by itself, and a start refuses it or makes it anew.
+ * Says for `journal verify` which databases belong to the history of the journals beside them. A database of another
+ * exchange or history is intact by itself, but a start refuses it or makes it anew.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import type { ShardFile } from './directory.ts';
 
 type Follower = {
   readonly name: string;
-  /** Null: a file of another layout, of which its next start knows more. */
+  /** Null if the file has another layout; then the file's next start knows more about it. */
   readonly open: (path: string) => Database.Database | null;
   readonly headOf: (db: Database.Database, shard: number) => JournalHead;
   readonly next: string;
@@ -40,7 +40,7 @@ function openReadDb(path: string): Database.Database | null {
   return null;
 }
 
-/** @param files the journals, whole. @param found what is known of the databases: only sound ones are looked at */
+/** @param files intact journals. @param found the findings about the databases; only sound databases are examined */
 export function withHistories(
   directory: string,
   files: readonly ShardFile[],

@@ -1,10 +1,10 @@
 /**
  * The events of one shard as lines for people and other programs: names, ids and units are those of the API. It keeps
- * the markets and the open orders that later lines name, so memory grows with those and not with the length of the
- * journal.
+ * the markets and the open orders that later lines name, so memory grows with their number and not with the length of
+ * the journal.
  *
- * Ids and outcome of an order are null when it was accepted in trimmed records, until a snapshot with it is reached
- * (`addOpenOrders`).
+ * If an order was accepted in trimmed records, its ids and outcome are null until a snapshot that contains the order is
+ * reached (`addOpenOrders`).
  */
 import {
   CLOSE_REASON,
@@ -35,7 +35,9 @@ import type { JournalRecord } from '../journal/journalRecord.ts';
 type Market = {
   readonly id: string;
   readonly ticksPerUnit: number;
-  /** The last line about the market; none is written when only its collateral changed, as with every minted set. */
+  /**
+   * The last line about the market. If only its collateral changed, as with every minted set, no new line is written.
+   */
   lastLine: string;
   stage: number;
   lastFillMicros: number;
@@ -59,14 +61,16 @@ export class History {
     this.#visit = visit;
   }
 
-  /** Adds the markets of a snapshot. Markets are never removed, so these are also those of earlier records. */
+  /** Adds the markets of a snapshot. Markets are never removed, so earlier records may name them too. */
   addMarkets(state: ShardState): void {
     for (const { index, uuid, ticksPerUnit } of state.markets.all()) {
       this.#markets.set(index, newMarket(bytesToUuid(bytesOf(uuid, 0, 4)), ticksPerUnit));
     }
   }
 
-  /** Adds the orders that are open in a snapshot, and the times of last fills, when its record is reached. */
+  /**
+   * Adds the orders that are open in a snapshot, and the times of last fills, once the snapshot's record is reached.
+   */
   addOpenOrders({ markets, orders }: ShardState): void {
     for (const { index, lastFillMicros } of markets.all()) {
       const market = this.#markets.get(index)!;
@@ -96,7 +100,7 @@ export class History {
     for (const [index, event] of decoded.entries()) this.#event(event, decoded[index + 1]);
   }
 
-  /** @param next the event after it in the record. */
+  /** @param next the following event of the record. */
   #event(event: Event, next: Event | undefined): void {
     switch (event.name) {
       case 'ORDER':
@@ -137,7 +141,7 @@ export class History {
     const id = timeOrderedId(event.createdMs, this.#shard, ID_KIND.ORDER, event.sequence);
     this.#orders.set(event.slot, { id, hash: toHex(event.hash), side, outcome });
     const { ticksPerUnit } = this.#marketOf(event);
-    // An ORDER_TAG follows the ORDER it belongs to.
+    // An ORDER_TAG follows the ORDER to which it belongs.
     const clientOrderId = next?.name === 'ORDER_TAG' ? next.clientId : '';
     this.#ofOrder('order', event, {
       time_in_force: TIME_IN_FORCE_NAMES[timeInForce],
@@ -152,7 +156,7 @@ export class History {
     });
   }
 
-  /** From the taker's side, like a trade in the API. Each fee is in what its party receives. */
+  /** The line shows the taker's side, like a trade in the API. Each fee is in the asset that its party receives. */
   #trade(event: EventOf<'FILL'>): void {
     const market = this.#marketOf(event);
     const { ticksPerUnit } = market;
@@ -215,7 +219,7 @@ export class History {
     this.#step(event, market, event.stage);
   }
 
-  /** All markets of the shard at once: each gets its line. */
+  /** The event changes all markets of the shard at once: each gets a line. */
   #steps(event: EventOf<'STAGE'>): void {
     for (const [index, market] of this.#markets) {
       this.#step({ ...event, market: index }, market, stageAfter(market.stage, event.from, event.stage));
@@ -252,7 +256,7 @@ export class History {
     return { remaining_token_quantity_atomic: tokens(event.remainingLots, ticksPerUnit) };
   }
 
-  /** A line about one order: its ids and owner are in every one. */
+  /** Writes a line about one order; every such line has the ids and the owner of the order. */
   #ofOrder(name: string, event: EventOf<'ORDER' | 'REST' | 'CLOSED' | 'DORMANT' | 'WOKEN'>, more: Line): void {
     const order = this.#orders.get(event.slot);
     this.#write(name, event, {

@@ -1,11 +1,11 @@
 /**
  * Checks the files of one shard from the first record to the last: checksums, chain and gaps of the journal, its
- * high-water mark, every snapshot, and a replay that must give the stored events. It only reads, so the shard may be
- * running; records that come during the check are not part of it. Where the file is damaged, its rows are read out of
- * its pages one by one (salvagedRows.ts), so that only what cannot be read counts as lost.
+ * high-water mark, every snapshot, and a replay that must give the stored events. The check only reads, so the shard
+ * may be running; records that arrive during the check are not covered. If the file is damaged, its rows are read out
+ * of its pages one by one (salvagedRows.ts), so that only unreadable rows count as lost.
  *
- * Mark and snapshots are listed before the end of the journal is read. Neither runs ahead of the journal, so a mark or
- * snapshot after its end shows that records are lost.
+ * Mark and snapshots are listed before the end of the journal is read. Neither is ever ahead of the journal, so a mark
+ * or snapshot after its end shows that records are lost.
  */
 import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
@@ -23,10 +23,10 @@ import type { ShardFile } from './directory.ts';
 import { readBatch } from './replica.ts';
 
 /**
- * unreadable  not a journal of this shard: none of its content can be used
- * record      a record is damaged, missing or does not follow the one before; `checkedTo` is the last good one
- * pages       every record is whole, but the file around them is damaged
- * replay      the record is whole, but its replay by this program gives other events than the stored ones, or a later
+ * unreadable not a journal of this shard: none of its content can be used record a record is damaged, missing, or does
+ * not follow its predecessor; `checkedTo` is the last good record pages every record is whole, but the file around them
+ * is damaged replay the record is whole, but its replay by this program gives other events than the stored ones, or a
+ * later
  *             version of this program wrote it
  * base        the records are whole, but the state before the first one is unknown
  * end         the journal ends before its mark, or before the last record that control.db knows of
@@ -39,30 +39,32 @@ type Problem = { readonly kind: ProblemKind; readonly text: string };
 
 type SnapshotFinding = {
   readonly file: SnapshotFile;
-  /** Null for a snapshot that can be used. */
+  /** Null if the snapshot can be used. */
   readonly damage: string | null;
 };
 
 export type Findings = {
   readonly file: ShardFile;
-  /** The first and last sequence in the journal: 1 and 0 when there are no records. */
+  /** The sequence numbers of the first and the last record of the journal: 1 and 0 if it has none. */
   readonly first: number;
   readonly last: number;
-  /** The last record that continues the first without a gap, and was replayed. */
+  /** The last record that was replayed and that follows the first record without a gap. */
   readonly checkedTo: number;
   readonly mark: JournalHead | null;
-  /** Those that were checked, oldest first. */
+  /** The checked snapshots, oldest first. */
   readonly snapshots: readonly SnapshotFinding[];
-  /** The sequence from which the replay started, 0 for an empty state; null when there was no state to start from. */
+  /**
+   * The sequence number from which the replay started, 0 for an empty state; null if there was no state to start from.
+   */
   readonly replayedFrom: number | null;
   readonly problem: Problem | null;
-  /** The rows were read out of the pages of the file, which SQLite does not read as a whole. */
+  /** True if the rows were read out of the pages of the file because SQLite cannot read the file as a whole. */
   readonly isSalvaged: boolean;
-  /** The records after `checkedTo` whose rows are whole, behind what is damaged or missing. */
+  /** Intact records after `checkedTo`, beyond damaged or missing ones. */
   readonly behind: readonly SequenceRange[];
 };
 
-/** May be out of what SQLite or a damaged row hides. */
+/** With these problems, SQLite or a damaged row may hide intact rows, so the rows are read out of the pages too. */
 const HIDING: ReadonlySet<ProblemKind | undefined> = new Set<ProblemKind>(['unreadable', 'record']);
 
 export function inspectShard(file: ShardFile): Findings {
@@ -74,7 +76,7 @@ export function inspectShard(file: ShardFile): Findings {
   return { ...salvaged, problem: { kind: 'pages', text: stored.problem.text } };
 }
 
-/** @param isSalvaged reads what is left in the pages of the file. */
+/** @param isSalvaged true to read what is left in the pages of the file. */
 export function openJournal({ journalPath, key }: ShardFile, isSalvaged: boolean): JournalReader {
   return isSalvaged
     ? new JournalReader(journalPath, key, new SalvagedRows(journalPath))
@@ -88,7 +90,7 @@ function inspectRows(file: ShardFile, isSalvaged: boolean): Findings {
   try {
     reader = openJournal(file, isSalvaged);
     const { firstSequence, lastSequence, ...facts } = reader.facts();
-    // A file that has lost what it says of itself is taken to be in its place.
+    // A file whose own description is lost is assumed to be in its right place.
     const { layoutVersion = FILE_VERSION, shard = file.shard, shards = file.shards } = facts;
     if (layoutVersion !== FILE_VERSION) throw new JournalError(`layout version ${layoutVersion}`);
     if (shard !== file.shard || shards !== file.shards) {
@@ -109,9 +111,9 @@ function inspectRows(file: ShardFile, isSalvaged: boolean): Findings {
 }
 
 /**
- * The last record that a shard which starts from this snapshot would get to: the records up to it are whole,
- * follow each other, give the stored events, and pass through the heads that the mark and control.db know. Null for a
- * snapshot that cannot be used.
+ * Returns the last record that a shard would reach if it started from this snapshot: the records up to it are intact,
+ * follow each other, give the stored events, and pass through the heads that the mark and control.db know. Null if the
+ * snapshot cannot be used.
  */
 export function reachFrom({ file, mark, last, isSalvaged }: Findings, snapshot: SnapshotFile): number | null {
   const reader = openJournal(file, isSalvaged);
@@ -123,7 +125,7 @@ export function reachFrom({ file, mark, last, isSalvaged }: Findings, snapshot: 
     const isThere = from <= last && reader.visitWhole({ from, to: from }, () => undefined).length > 0;
     if (isThere && !reader.continues(head)) return null;
     const known = witnessesOf(mark, file).map((witness) => witness.head);
-    // Neither a row nor a witness reaches as far: it may be of another history.
+    // Neither a row nor a witness reaches that far, so the snapshot may be of another history.
     if (from > last && !known.some((each) => each.sequence >= from)) return null;
     for (const { sequence } of [head, ...known.filter((each) => each.sequence <= last), { sequence: last }]) {
       while (head.sequence < sequence) replayBatch(reader, head, sequence, engine);
@@ -140,7 +142,7 @@ export function reachFrom({ file, mark, last, isSalvaged }: Findings, snapshot: 
   }
 }
 
-/** The error of a replay: the row is whole, but the command of a record gives other events. */
+/** A replay failed: the row is intact, but a command gives other events than the stored ones. */
 class ReplayFailure extends Error {
   override readonly name = 'ReplayFailure';
   readonly sequence: number;
@@ -151,7 +153,10 @@ class ReplayFailure extends Error {
   }
 }
 
-/** Replays a batch of records. @param engine null when the state before them is not known: they are only read. */
+/**
+ * Replays a batch of records.
+ * @param engine null if the state before the records is unknown: then they are only read.
+ */
 function replayBatch(reader: JournalReader, head: JournalHead, last: number, engine: Engine | null): void {
   readBatch(reader, head, last, (record) => {
     try {
@@ -166,9 +171,9 @@ class Inspection {
   readonly #file: ShardFile;
   readonly #reader: JournalReader;
   readonly #mark: JournalHead | null;
-  /** Heads that the journal must pass through, in the order in which it does. */
+  /** Heads through which the journal must pass, in the journal's order. */
   readonly #witnesses: readonly Witness[];
-  /** The number of those that were compared. */
+  /** The number of heads that were compared. */
   #asked = 0;
   readonly #first: number;
   readonly #last: number;
@@ -204,7 +209,7 @@ class Inspection {
     };
   }
 
-  /** Goes through the journal, and compares each snapshot and the mark with it at their own sequence. */
+  /** Walks through the journal, and compares each snapshot and the mark with it at their own sequence numbers. */
   #walk(snapshots: readonly SnapshotFile[]): Problem | null {
     try {
       this.#head = this.#reader.headBefore(this.#first);
@@ -243,14 +248,14 @@ class Inspection {
     return null;
   }
 
-  /** To the end of the row with this record. */
+  /** Advances to the end of the row with this record. */
   #advance(sequence: number): void {
     while (this.#head.sequence < sequence) {
       try {
         replayBatch(this.#reader, this.#head, sequence, this.#engine);
       } catch (error) {
         if (!isOfSqlite(error)) throw error;
-        // An unreadable page fails a whole batch; reading row by row finds the damaged one.
+        // An unreadable page makes a whole batch fail; reading row by row finds the damaged row.
         replayBatch(this.#reader, this.#head, this.#head.sequence + 1, this.#engine);
       }
     }
@@ -260,7 +265,7 @@ class Inspection {
     try {
       this.#found(snapshot, this.#damageOf(snapshot));
     } catch (error) {
-      // The snapshot thread keeps the newest two, and may just have deleted this one.
+      // The snapshot thread keeps only the newest two, and may just have deleted this one.
       if (existsSync(snapshot.path)) throw error;
     }
   }
@@ -301,7 +306,7 @@ class Inspection {
   #explain(error: unknown): Problem {
     const path = this.#file.journalPath;
     if (error instanceof ReplayFailure) {
-      // The head is already after the row of the record, because the row was whole.
+      // The head already stands after the row of the record, because the row was intact.
       this.#head.sequence = error.sequence - 1;
       return { kind: 'replay', text: `journal ${path}: ${error.message}` };
     }
@@ -337,7 +342,7 @@ function isOfSqlite(error: unknown): boolean {
   return [error, (error as Error).cause].some((each) => each instanceof Database.SqliteError);
 }
 
-/** The message of an error about a file. Any other error is a bug, and is thrown on. */
+/** Returns the message of an error about a file. Rethrows any other error, because it is a bug. */
 function reasonOf(error: unknown): string {
   const isAboutFile =
     error instanceof JournalError ||

@@ -1,17 +1,17 @@
 /**
- * `admin keys rotate`: seals everything that is sealed under the master key under a new one (RULES.md 10.14). The
- * exchange must be stopped; the caller holds its lock. clusterKeys.ts has what a cluster needs besides.
+ * `admin keys rotate`: seals everything under a new master key that is sealed under the old one (RULES.md 10.14). The
+ * exchange must be stopped; the caller holds its lock. clusterKeys.ts does what a cluster needs in addition.
  *
  *   next files written ──► control.db, one transaction ──► next files take their names
- *                          └─ from here on the new key holds
+ *                          └─ from here on the new key is valid
  *
  * Invariants:
- *   ROTATE-1  At every moment one master key opens everything: the old one until the transaction, the new one after
- *             it, with the files named `.next` where they exist. The command, run again, finishes what was interrupted.
+ *   ROTATE-1  At every moment one master key opens everything: the old one until the transaction, the new one after it,
+ *             with the files named `.next` where they exist. The command, run again, finishes what was interrupted.
  *             Until then the exchange does not start, because it would not know which files hold.
  *   ROTATE-2  Before the transaction ends, everything has been opened under the new key once.
- *   ROTATE-3  Sessions go on. A new key signs their access tokens; of the one before, the public part is left, so that
- *             tokens it has signed are good until they expire (RULES.md 15.2).
+ *   ROTATE-3  Sessions continue. A new key signs their access tokens; the public part of the previous key is kept, so
+ *             that tokens signed with it remain valid until they expire (RULES.md 15.2).
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -41,7 +41,7 @@ import { openSecret, sealSecret } from '../../shared/crypto/secretBox.ts';
 import { makeSessionKey, openSessionKey, type SessionKeyRow } from '../../shared/crypto/sessionKeys.ts';
 import { AdminError } from './directory.ts';
 
-/** The rows of the table `platform` that are sealed, as base64. The check has to be there. */
+/** The rows of the table `platform` that are sealed, as base64. The row of the check must exist. */
 const SEALED_ROWS = [
   MASTER_KEY_CHECK,
   SEALED_ADMIN_TOKEN,
@@ -52,13 +52,13 @@ const SEALED_ROWS = [
 ];
 
 export type MasterKeys = {
-  /** MASTER_KEY, or null: the file in the data directory. */
+  /** MASTER_KEY; null: the key is in the file of the data directory. */
   readonly given: Uint8Array | null;
-  /** NEW_MASTER_KEY, or null: a random one in the file. */
+  /** NEW_MASTER_KEY; null: a random key is written to the file. */
   readonly next: Uint8Array | null;
 };
 
-/** @returns what was done, a line each. */
+/** @returns what was done, one line per item. */
 export function rotateMasterKey(directory: string, control: Database.Database, keys: MasterKeys): string[] {
   const interrupted = finishInterrupted(directory, control, keys);
   if (interrupted !== null) return interrupted;
@@ -80,7 +80,7 @@ export function rotateMasterKey(directory: string, control: Database.Database, k
   return [`sealed anew: journal.key and ${count} secrets of control.db`, nextStep(keys)];
 }
 
-/** Null when no rotation was under way; leftovers of one that had changed nothing yet are removed. */
+/** Returns null if no rotation was under way. Removes leftovers of a rotation that had not yet changed anything. */
 function finishInterrupted(directory: string, control: Database.Database, keys: MasterKeys): string[] | null {
   const file = join(directory, MASTER_KEY_FILE);
   const fromFile = existsSync(file) ? readMasterKey(file) : null;
@@ -99,7 +99,7 @@ function finishInterrupted(directory: string, control: Database.Database, keys: 
   return ['a rotation that was interrupted is finished', nextStep(keys)];
 }
 
-/** @param key the one that holds: a file of it is never removed, those of other master keys are of no use any more. */
+/** @param key the valid key: its file is never removed; files of other master keys are of no use any more. */
 function takeNames(directory: string, key: Uint8Array): void {
   const master = join(directory, MASTER_KEY_FILE);
   const journal = join(directory, JOURNAL_KEY_FILE);
@@ -114,15 +114,15 @@ function takeNames(directory: string, key: Uint8Array): void {
   syncDirectory(directory);
 }
 
-/** @returns how many secrets there were. */
+/** @returns the number of secrets. */
 function reseal(control: Database.Database, old: Uint8Array, fresh: Uint8Array): number {
-  // The old ciphertexts are overwritten and not only released.
+  // The old ciphertexts are overwritten, not merely released.
   control.pragma('secure_delete = ON');
   const count = control.transaction(() => {
     return resealRows(control, old, fresh) + resealKeys(control, old, fresh) + replaceSessionKey(control, fresh);
   })();
   control.pragma('wal_checkpoint(TRUNCATE)');
-  // The log of the last run, which a stop has kept for its room.
+  // The log of the last run, which a stop has kept so that its disk space stays reserved.
   dropRoom(control.name);
   return count;
 }
@@ -146,7 +146,7 @@ function resealKeys(control: Database.Database, old: Uint8Array, fresh: Uint8Arr
   return rows.length;
 }
 
-/** ROTATE-3. A directory that no version with sessions has opened has no key to replace. */
+/** ROTATE-3. A directory that was never opened by a version with sessions has no key to replace. */
 function replaceSessionKey(control: Database.Database, fresh: Uint8Array): number {
   const hasTable = control.prepare("SELECT 1 FROM sqlite_master WHERE name = 'session_keys'").get() !== undefined;
   if (!hasTable || control.prepare('SELECT 1 FROM session_keys').get() === undefined) return 0;

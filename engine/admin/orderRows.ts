@@ -1,7 +1,7 @@
 /**
- * Reads every order of read.db a second time: from its signed amounts come its limit and its lots, and from its fills
- * what a record shows as filled and remaining (RULES.md 1.4, 1.6). The second reading is the audit's (signedOrder.ts).
- * That also reaches orders whose journals were trimmed.
+ * Checks every order of read.db with an independent second computation: the limit and the lots follow from its signed
+ * amounts, the filled and remaining amounts from its fills (RULES.md 1.4, 1.6). The computation is the audit's
+ * (signedOrder.ts). This covers orders whose journals were trimmed, too.
  */
 import type Database from 'better-sqlite3';
 import { SIDE } from '../../shared/base/codes.ts';
@@ -29,7 +29,7 @@ const QUERY = `
     filled_notional_micro AS filledNotionalMicro, orders.status AS status
   FROM orders JOIN markets USING (market) WHERE orders.shard = ?`;
 
-/** @returns a line about the first order that differs, none when all are as they were signed. */
+/** @returns a line about the first order that differs; empty if all orders are as they were signed. */
 export function differencesFromSigned(db: Database.Database, shard: number): string[] {
   for (const row of db.prepare<[number], OrderRow>(QUERY).iterate(shard)) {
     const what = differenceOf(row);

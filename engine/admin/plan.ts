@@ -9,23 +9,23 @@ import { type Findings, reachFrom } from './inspect.ts';
 
 export type Plan = {
   readonly findings: Findings;
-  /** The records of which a new journal is made; null leaves the journal as it is. */
+  /** The records that form a new journal; null leaves the journal as it is. */
   readonly keep: Kept | null;
   readonly rewritesMark: boolean;
   readonly setAside: readonly SnapshotFile[];
-  /** Acknowledged records or a part of the history are given up, so the operator has to agree. */
+  /** True if acknowledged records or a part of the history are given up, so that the operator has to agree. */
   readonly needsConsent: boolean;
-  /** The changes and their costs, a line each; empty when there is nothing to do. */
+  /** The changes and their costs, one line each; empty if there is nothing to do. */
   readonly effects: readonly string[];
-  /** Records that leave the journal and whose rows are whole: they are written to a file. */
+  /** Intact records that leave the journal: they are written to a file. */
   readonly leaving: readonly SequenceRange[];
   /** Advice for a shard that cannot be repaired here, otherwise null. */
   readonly hopeless: string | null;
 };
 
-/** Without a record the journal begins anew: after `base` with one that changes nothing. */
+/** If the range is empty, the journal begins anew: after `base`, with a record that changes nothing. */
 type Kept = SequenceRange & {
-  /** The state before the first record; null for an empty one, or that of the snapshots there are. */
+  /** The state before the first record. Null stands for an empty state, or for the state of the existing snapshots. */
   readonly base: SnapshotFile | null;
 };
 
@@ -68,8 +68,8 @@ export function planRepair(findings: Findings): Plan {
 }
 
 /**
- * The journal keeps what leads furthest: the records before the damage, or those after a snapshot, which has the state
- * but no history before it. A journal that is as whole as the records before its end stays as it is.
+ * The journal keeps whatever leads furthest: the records before the damage, or the records after a snapshot, which has
+ * the state but no earlier history. A journal that is intact up to its end stays as it is.
  */
 function planCut(findings: Findings): Plan {
   const kept = furthest(findings);
@@ -92,7 +92,7 @@ function planCut(findings: Findings): Plan {
   const isWhole = !isSalvaged && kept.from === first && kept.to === last;
   if (!isWhole && findings.problem?.kind === 'pages')
     effects.push('every record that is there is whole: the file is written anew');
-  // A file that is damaged does not say where it began.
+  // A damaged file does not say where it began.
   const mayLack = isSalvaged && first > 1;
   if (mayLack)
     effects.push(`records before ${first} are given up as history, unless they were trimmed before the damage`);
@@ -100,7 +100,7 @@ function planCut(findings: Findings): Plan {
   return planOf(findings, { keep: isWhole ? null : kept, rewritesMark: true, needsConsent, effects, leaving });
 }
 
-/** The start that leads to the greatest record: the one with the longest history, where there are several. */
+/** Returns the start that leads to the greatest record; of several, the start with the longest history. */
 function furthest(findings: Findings): Kept | null {
   const { file, first, checkedTo, replayedFrom } = findings;
   const hasNothingLeft = checkedTo < first && first > 1;
@@ -120,7 +120,7 @@ function furthest(findings: Findings): Kept | null {
   return kept;
 }
 
-/** The costs of a journal that ends with this record, of all that there was. */
+/** The costs of a journal that ends with this record, compared with everything that there was. */
 function costAfter(findings: Findings, reached: number): string[] {
   const { last, mark, behind } = findings;
   const acknowledged = acknowledgedIn(findings);
@@ -143,19 +143,19 @@ function costAfter(findings: Findings, reached: number): string[] {
   return [...effects, `the journal then ends with record ${reached}`];
 }
 
-/** The last record that is known to have been acknowledged. */
+/** The last record that is known to be acknowledged. */
 function acknowledgedIn({ file, mark }: Findings): number {
   return Math.max(mark?.sequence ?? 0, file.known?.sequence ?? 0);
 }
 
-/** The parts of a range that are not kept. */
+/** Returns the parts of a range that are not kept. */
 function outside({ from, to }: SequenceRange, kept: SequenceRange): SequenceRange[] {
   const before = { from, to: Math.min(to, kept.from - 1) };
   const after = { from: Math.max(from, kept.to + 1, kept.from), to };
   return [before, after].filter((range) => range.from <= range.to);
 }
 
-/** The parts of a range that none of the others has. They are in order. */
+/** Returns the parts of a range that none of the other ranges has. The others are in order. */
 function gapsIn({ from, to }: SequenceRange, others: readonly SequenceRange[]): SequenceRange[] {
   const gaps: SequenceRange[] = [];
   let next = from;
@@ -189,7 +189,7 @@ function planOf(findings: Findings, parts: Partial<Plan>): Plan {
   };
 }
 
-/** The records that are whole can still be written to a file. */
+/** Intact records can still be written to a file. */
 function hopeless(findings: Findings, advice: string): Plan {
   const { first, checkedTo, behind } = findings;
   return {

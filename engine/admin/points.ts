@@ -1,4 +1,4 @@
-/** The points of a folder of backups, for the commands that list, check, choose and remove them. */
+/** Commands that list, check, choose and remove the points of a backup folder. */
 import { accessProblemIn } from '../../shared/base/fileAccess.ts';
 import { continues, lastMsOf } from '../backup/point.ts';
 import { damagedParts } from '../backup/restore.ts';
@@ -10,7 +10,7 @@ import { table } from './table.ts';
 type Print = (line: string) => void;
 type Folder = { readonly target: string; readonly print: Print };
 type Wanted = {
-  /** Undefined: the newest, or the newest not after `toMs`. */
+  /** If undefined: the newest point, or the newest one not after `toMs`. */
   readonly name: string | undefined;
   readonly toMs: number | null;
   readonly print: Print;
@@ -18,7 +18,7 @@ type Wanted = {
 
 const MEGABYTE = 1_000_000;
 
-/** Oldest first. @returns false if one of them cannot be used */
+/** Lists points, oldest first. @returns false if one of them cannot be used */
 export function listPoints({ target, print }: Folder): boolean {
   const store = readStore(target);
   const { points, problems } = store.points();
@@ -32,7 +32,10 @@ export function listPoints({ target, print }: Folder): boolean {
   return problems.length === 0;
 }
 
-/** Compares every part of every point with its hash. What is damaged is set aside, so that it is written again. */
+/**
+ * Compares every part of every point with its hash. Sets damaged parts aside, so that the next backup writes them
+ * again.
+ */
 export function verifyPoints({ target, print }: Folder): boolean {
   const store = openStore(target);
   try {
@@ -64,7 +67,7 @@ export function verifyPoints({ target, print }: Folder): boolean {
   }
 }
 
-/** The point to begin with, and the next one, whose journals have what followed it. */
+/** Returns the point to begin with, and the next one, whose journals contain the records after it. */
 export function chooseOf(store: BackupStore, { name, toMs, print }: Wanted) {
   if (name !== undefined && toMs !== null) throw new AdminError('--point and --to: give one of them');
   if (name !== undefined) return { point: store.point(name), later: null };
@@ -84,7 +87,7 @@ export function chooseOf(store: BackupStore, { name, toMs, print }: Wanted) {
   return { point, later: later !== undefined && continues(point, later) ? later : null };
 }
 
-/** Removes what is outdated. Points that cannot be used stay, and with them every part. */
+/** Removes outdated points. Unusable points stay; while there is one, every part stays too. */
 export function prune(store: BackupStore, nowMs: number, print: Print): void {
   const names = outdated(store.points().points, nowMs);
   if (names.length === 0) return;

@@ -1,9 +1,10 @@
 /**
- * `npm run admin`: checks and repairs a data directory, exports its history and audits its money. The exit code is 1
- * when the directory is damaged, out of balance or not what the chain has, and 64, with the usage, when the command
- * line is not understood. What goes over HTTP to a running exchange is `pmx admin`.
+ * `npm run admin`: checks and repairs a data directory, exports its history and audits its money. The exit code is 1 if
+ * the directory is damaged, out of balance or different from the chain, and 64, with the usage, if the command line is
+ * not understood. (`pmx admin` talks to a running exchange over HTTP.)
  *
- * Its surroundings are those of a process (main.ts) or a test. Only the MASTER_KEY of records is always the process's.
+ * A process (main.ts) or a test supplies the environment. Only the MASTER_KEY for records always comes from the
+ * process.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -122,7 +123,7 @@ export async function runAdmin(args: string[], surroundings: Surroundings): Prom
   }
 }
 
-/** In one line, with the next step; null for an error that is a bug. */
+/** Explains an error in one line, with the next step; null if the error is a bug. */
 function explanationOf(error: unknown, directory: string): string | null {
   const access = accessProblemIn(directory, error);
   if (access !== null) return access;
@@ -158,7 +159,7 @@ async function run(args: string[], surroundings: Surroundings): Promise<boolean>
   const env = environmentFor(values, surroundings.env);
   const call = { ...surroundings, env, options: values, argument };
   if (env !== surroundings.env) {
-    // Records are checked with the key of the process.
+    // Records are checked with the key of the process's environment.
     Object.assign(process.env, env);
     surroundings.err.write(`data directory ${dataDir(call)}\n`);
     if (command.writes === true) becomeOwner(dataDir(call));
@@ -257,7 +258,7 @@ async function rotateKeys(call: Call): Promise<boolean> {
   });
 }
 
-/** Null when the variable is not set. */
+/** Null if the variable is not set. */
 function masterKeyFrom({ env }: Call, variable: string): Uint8Array | null {
   const given = (env[variable] ?? '').trim();
   const text = variable === 'MASTER_KEY' && given === IN_FILE ? '' : given;
@@ -274,7 +275,7 @@ async function auditLog(call: Call): Promise<boolean> {
   return isSound;
 }
 
-/** The driver of the database takes a while to load, and only these commands need it. */
+/** The database driver takes a while to load, and only these commands need it. */
 async function ofCluster(
   call: Call,
   ask: (cluster: typeof import('./cluster.ts')) => Promise<string[]>,
@@ -326,7 +327,10 @@ async function printAll({ out }: Surroundings, chunks: Iterable<string> | AsyncI
   }
 }
 
-/** Errors about the files or the command are printed as one line. Any other error is a bug and is printed whole. */
+/**
+ * True for errors about the files or the command: they are printed as one line. Any other error is a bug and is printed
+ * whole.
+ */
 function isExplained(error: unknown): error is Error {
   return [AdminError, JournalError, ReplayError, ServiceError, Database.SqliteError].some(
     (kind) => error instanceof kind,

@@ -1,11 +1,11 @@
 /**
- * `projections`: makes read.db anew from the journals, checks it, and makes copies of it while the exchange runs.
+ * `projections`: rebuilds read.db from the journals, checks it, and copies it while the exchange runs.
  *
  * Invariants:
- *   REBUILD-1  read.db has its name until another one is whole, checked and durable; that one takes its place in one
- *              step. Whatever ends the command, the old file is there or the new one.
- *   REBUILD-2  History that only read.db has is given up with the operator's consent alone, and the file that has it
- *              stays.
+ *   REBUILD-1  read.db keeps its name until a new file is complete, checked and durable; the new file replaces it in
+ *              one step. However the command ends, either the old file or the new one is there.
+ *   REBUILD-2  History that only read.db has is given up only with the operator's consent, and the old file with this
+ *              history is kept.
  */
 import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -34,7 +34,7 @@ const REPORT_RECORDS = 25 * BATCH_RECORDS;
 
 type Print = (line: string) => void;
 export type RebuildOptions = {
-  /** A copy of read.db to go on from; undefined: from nothing. */
+  /** A copy of read.db from which to continue; undefined: start from nothing. */
   readonly from: string | undefined;
   readonly acceptLoss: boolean;
   /** Part of the name of a file that is set aside. */
@@ -43,7 +43,7 @@ export type RebuildOptions = {
   readonly print: Print;
 };
 
-/** The exchange is stopped. @returns whether read.db was made anew. */
+/** The exchange must be stopped. @returns true if read.db was rebuilt. */
 export function rebuild(files: readonly ShardFile[], options: RebuildOptions): boolean {
   const { from, print } = options;
   const [{ directory }] = files as [ShardFile];
@@ -68,7 +68,7 @@ export function rebuild(files: readonly ShardFile[], options: RebuildOptions): b
       print('give a copy of it with --from, or give that history up with --accept-loss');
       return false;
     }
-    // Only one that the journals lead to in all its parts needs no copy.
+    // Only a file that the journals reproduce in all its parts needs no copy.
     const isSpare = old?.continues === true && !loses;
     replace(path, fresh, isSpare ? null : `${path}.before-${options.time}`);
     const since = made.historyFromMs === 0 ? 'from the first record on' : `from ${at(made.historyFromMs)} on`;
@@ -80,8 +80,9 @@ export function rebuild(files: readonly ShardFile[], options: RebuildOptions): b
 }
 
 /**
- * Compares read.db of a stopped exchange with the journals, as far as they go back and up to where it stands: what an
- * exchange did last may not be there, and is followed by the next start. @returns whether it is right.
+ * Compares read.db of a stopped exchange with the journals, as far back as they go and up to the records that read.db
+ * has followed: the newest records may be missing, and the next start adds them.
+ * @returns true if read.db is right.
  */
 export function verifyProjections(files: readonly ShardFile[], options: RebuildOptions): boolean {
   const { print } = options;
@@ -109,7 +110,7 @@ export function verifyProjections(files: readonly ShardFile[], options: RebuildO
   return problems.length === 0;
 }
 
-/** Copies read.db, also while the exchange runs: as it is at one moment, whole and checked. */
+/** Copies read.db as it is at one moment, intact and checked, even while the exchange runs. */
 export function backUp(directory: string, to: string, print: Print): boolean {
   const path = join(directory, READ_DB);
   if (!existsSync(path)) throw new AdminError(`${path} does not exist`);
@@ -128,8 +129,8 @@ export function backUp(directory: string, to: string, print: Print): boolean {
 }
 
 /**
- * Follows the journals into a file from where it stands, which for a new one is nowhere.
- * @param lasts by shard: the record up to which.
+ * Follows the journals into a file from the file's cursors on; a new file starts at the beginning.
+ * @param lasts by shard: the record at which to stop.
  */
 function make(
   path: string,
@@ -174,14 +175,14 @@ function make(
   syncFile(path);
 }
 
-/** The record after which a file goes on: of a copy where it stands, of a new one what was trimmed. */
+/** Returns the record after which a file continues: for a copy its cursor, for a new file the last trimmed record. */
 function startOf(path: string, file: ShardFile): number {
   const trimmed = firstOf(file) - 1;
   if (!existsSync(path)) return trimmed;
   return withDatabase(path, (db) => Math.max(new Cursors(db).load(file.shard).sequence, trimmed));
 }
 
-/** @returns what is wrong with a file, where it stands. */
+/** @returns the problems of a file, up to its cursors. */
 function check(path: string, files: readonly ShardFile[], print: Print): string[] {
   return withDatabase(path, (db) => {
     const damage = damageOf(db);
@@ -202,16 +203,16 @@ function check(path: string, files: readonly ShardFile[], print: Print): string[
 }
 
 type Facts = {
-  /** Every cursor is where the journal of its shard goes on. */
+  /** True if every cursor is at a record after which the journal of its shard continues. */
   readonly continues: boolean;
-  /** By shard: the record where its cursor stands. */
+  /** By shard: the record at its cursor. */
   readonly followed: readonly number[];
   readonly historyFromMs: number;
-  /** By shard, 0 where it is not known. */
+  /** By shard; 0 if unknown. */
   readonly privateTailStarts: readonly number[];
 };
 
-/** Null for a file that is missing, damaged or of another version. */
+/** Null if the file is missing, damaged or of another version. */
 function factsOf(path: string, files: readonly ShardFile[]): Facts | null {
   if (!existsSync(path)) return null;
   try {
@@ -234,7 +235,7 @@ function factsOf(path: string, files: readonly ShardFile[]): Facts | null {
   }
 }
 
-/** A copy that the journals continue. */
+/** Throws unless the journals continue the copy. */
 function requireCopy(from: string, files: readonly ShardFile[]): string {
   if (!existsSync(from)) throw new AdminError(`${from} does not exist`);
   if (existsSync(`${from}-wal`)) throw new AdminError(`${from}-wal: a copy is made with \`projections backup\``);
@@ -256,10 +257,10 @@ function damageOf(db: Database.Database): string | null {
   return found === 'ok' ? null : `SQLite finds damage: ${found}`;
 }
 
-/** @param setAside the name under which the old file stays; null: it goes. */
+/** @param setAside the name under which the old file is kept; null: the old file is deleted. */
 function replace(path: string, fresh: string, setAside: string | null): void {
   if (existsSync(path)) {
-    // The write-ahead log belongs to the old file: beside the new one SQLite would read its pages as newer ones.
+    // The write-ahead log belongs to the old file: beside the new file, SQLite would take its pages for newer ones.
     finishLog(path);
     if (setAside !== null) for (const suffix of SUFFIXES) rename(path + suffix, setAside + suffix);
     else for (const suffix of SUFFIXES.slice(1)) rmSync(path + suffix, { force: true });
@@ -268,7 +269,7 @@ function replace(path: string, fresh: string, setAside: string | null): void {
   syncDirectory(dirname(path));
 }
 
-/** Copies the write-ahead log into its file, if that can be read. */
+/** Copies the write-ahead log into its file, if the log can be read. */
 function finishLog(path: string): void {
   try {
     const db = openDatabase(path);

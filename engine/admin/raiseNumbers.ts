@@ -1,14 +1,14 @@
 /**
- * After a restore to an earlier time numbers go on above a floor (shared/base/floors.ts): what was given out since
- * never means something else a second time.
+ * After a restore to an earlier time, numbers continue above a floor (shared/base/floors.ts), so that a number given
+ * out since that time never gets a second meaning.
  *
  *   journals      a RAISE as their last record ──► orders, trades, public frames
  *   audit.log     a record `restored` with the next number above the floor
  *   control.db    the list of floors ──► private frames, ids of operations on the chain, pseudonyms
  *
  * Invariant:
- *   RAISENUMBERS-1  All of it is done before an exchange starts with the directory, and nothing that is due happens
- *                   before the RAISE.
+ *   RAISENUMBERS-1  All of this is done before an exchange starts with the directory, and nothing that has become due
+ *                   is executed before the RAISE.
  */
 import { closeSync, existsSync, fsyncSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -48,7 +48,7 @@ export async function raiseNumbers(directory: string, restored: RestoredTo): Pro
   });
 }
 
-/** @returns the record that has raised its numbers. */
+/** @returns the record that raised the journal's numbers. */
 function raiseJournal(file: ShardFile, floor: number): number {
   const reader = new JournalReader(file.journalPath, file.key);
   const { lastSequence } = reader.facts();
@@ -68,13 +68,16 @@ function lastAccountOf(control: Database.Database): number {
   return control.prepare<[], number | null>('SELECT max(account_index) FROM users').pluck().get() ?? 0;
 }
 
-/** The record says why numbers are missing before it, so the chain is whole. @returns the end of the log. */
+/**
+ * The record says why numbers are missing before it, so the chain has no unexplained gap.
+ * @returns the end of the log.
+ */
 function raiseAuditLog(directory: string, floor: number, { point, upToMs, nowMs }: RestoredTo) {
   const path = join(directory, 'audit.log');
   if (!existsSync(path)) return null;
   const { text, endBytes } = lastLineOf(path);
   const last = text === null ? NO_RECORDS : readLine(text, null);
-  if (last === null) return null; // a start finds the log damaged, and says so
+  if (last === null) return null; // a start finds the damaged log and reports it
   const fields = {
     time: new Date(nowMs).toISOString(),
     event: RESTORED_EVENT,

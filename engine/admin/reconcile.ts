@@ -1,6 +1,6 @@
 /**
- * Compares the deposits and withdrawals in the journals with those that control.db ordered. Money that a journal moves
- * without an order, or that was ordered and completed without being moved, is a difference.
+ * Compares the deposits and withdrawals in the journals with those that control.db ordered. It is a difference if a
+ * journal moves money that was not ordered, or if a movement was ordered and completed but no journal has it.
  */
 import type Database from 'better-sqlite3';
 import { MOVEMENT_NAMES } from '../../shared/base/codes.ts';
@@ -16,7 +16,7 @@ type OrderedMovement = {
   readonly status: string;
 };
 
-/** @param isComplete the accounts were added up from the first record of every journal on. */
+/** @param isComplete true if the accounts were added up from the first record of every journal. */
 export function reconcile(control: Database.Database, all: readonly Accounting[], isComplete: boolean): string[] {
   const differences: string[] = [];
   const ordered = orderedMovements(control);
@@ -48,7 +48,10 @@ type MovementRow = {
   readonly reference_hash?: Uint8Array | null;
 };
 
-/** By the name that a movement has in its shard: one that `control repair` has made anew has lost its reference. */
+/**
+ * Returns movements by the name that each has in its shard: a movement that `control repair` has recreated has lost its
+ * reference.
+ */
 export function orderedMovements(control: Database.Database): Map<string, OrderedMovement> {
   const rows = control.prepare<[], MovementRow>('SELECT * FROM movements').safeIntegers().all();
   return new Map(

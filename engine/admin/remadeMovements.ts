@@ -1,11 +1,11 @@
 /**
- * Deposits and withdrawals that control.db has lost, made anew out of the records of the journals that have carried
- * them out. A record knows account, amount and time; the reference it knows by its hash alone. Where the chain has done
- * it first the reference is from there, and settlement.db knows it.
+ * Recreates deposits and withdrawals that control.db has lost, from the journal records that carried them out. A record
+ * has the account, the amount and the time, but only the hash of the reference. If the chain carried out the movement
+ * first, its reference comes from the chain, and settlement.db knows it.
  *
  * Invariant:
- *   REMADE-1  A movement has the name that its record has, the hash of its reference: who repeats it by that reference
- *             finds it and moves nothing twice.
+ *   REMADE-1  A movement keeps the name in its record, which is the hash of its reference: a client that repeats the
+ *             movement with the same reference finds it, and nothing moves twice.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -20,14 +20,14 @@ import type { UnnamedMovement } from './unnamed.ts';
 
 type NameOnChain = { readonly tx_hash: string; readonly log_index: number };
 
-/** @returns a line for each */
+/** @returns one line per movement */
 export function remakeMovements(
   control: Database.Database,
   directory: string,
   movements: readonly UnnamedMovement[],
 ): string[] {
   const columns = control.prepare<[], string>("SELECT name FROM pragma_table_info('movements')").pluck().all();
-  // In a file of an older version a movement has no place without its reference.
+  // A file of an older version cannot store a movement without its reference.
   if (movements.length === 0 || !columns.includes('market_index')) return movements.map(lostText);
   const names = namesOnChain(directory, movements);
   const add = control.prepare(
@@ -35,7 +35,7 @@ export function remakeMovements(
        market_index)
      VALUES (?, ?, ?, ?, ?, 'completed', ?, ?, ?)`,
   );
-  // A movement with a fee is of a file that has a place for it.
+  // A movement with a fee occurs only in a file that has a column for fees.
   const setFee = columns.includes('fee_micro') && control.prepare('UPDATE movements SET fee_micro = ? WHERE id = ?');
   return movements.map((moved, index) => {
     const { shard, sequence, timeMs, account, market, movement, amountMicro, feeMicro, hash } = moved;
@@ -69,7 +69,7 @@ function namesOnChain(directory: string, movements: readonly UnnamedMovement[]):
       return row === undefined ? null : referenceOf(row);
     });
   } catch (error) {
-    // A file that is damaged, or has no such table: the records' own names serve.
+    // If the file is damaged or has no such table, the names in the records are used.
     if (!(error instanceof Database.SqliteError)) throw error;
     return [];
   } finally {

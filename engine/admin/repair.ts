@@ -2,12 +2,12 @@
  * Carries out a plan (plan.ts; RULES.md 10.28). The exchange must be stopped; the caller holds its lock.
  *
  * Invariants:
- *   REPAIR-1  Nothing is deleted but the index of a write-ahead log, which SQLite makes again. A file that is replaced
- *             is renamed to end in `.damaged-<time>` and stays in its folder.
- *   REPAIR-2  A new journal is written beside the old one and takes its name when it is whole and durable. A repair
- *             that is interrupted leaves a missing name, which refuses to start, and never a journal that only looks
- *             good. The next repair gives the names that were left to give.
- *   REPAIR-3  Whole records that leave the journal are in a file of lines before anything is changed.
+ *   REPAIR-1  Only the index of a write-ahead log is deleted, which SQLite makes again. A replaced file is renamed to
+ *             end in `.damaged-<time>` and stays in its folder.
+ *   REPAIR-2  A new journal is written beside the old one and takes its name once it is complete and durable. An
+ *             interrupted repair may leave the name missing, so that the exchange refuses to start, but never a journal
+ *             that only looks good. The next repair finishes the renaming.
+ *   REPAIR-3  Intact records that leave the journal are written to a file of lines before anything is changed.
  */
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ import type { Plan } from './plan.ts';
 /** Records of one transaction. */
 const COPIED_RECORDS = 1000;
 
-/** @param time part of the names of files that are set aside. @returns the findings of a check afterwards. */
+/** @param time part of the names of files that are set aside. @returns the findings of a check after the repair. */
 export function carryOut(plan: Plan, time: string): Findings {
   const { file, last } = plan.findings;
   const setAside = (path: string): void => {
@@ -39,7 +39,7 @@ export function carryOut(plan: Plan, time: string): Findings {
   const fresh = plan.keep === null ? null : makeJournal(plan.findings, plan.keep);
   for (const { path } of plan.setAside) setAside(path);
   if (fresh !== null) {
-    // The write-ahead log belongs to the old file: beside the new one SQLite would read its pages as newer ones.
+    // The write-ahead log belongs to the old file: beside the new file, SQLite would take its pages for newer ones.
     const old = `${file.journalPath}.damaged-${time}`;
     setAside(markPath(file.journalPath));
     renameSync(file.journalPath, old);
@@ -52,33 +52,30 @@ export function carryOut(plan: Plan, time: string): Findings {
     writeMark(file, last);
   }
   syncDirectory(file.directory);
-  // A journal that was cut is not compared with what control.db knew of it before.
+  // A journal that was cut is not compared with the head that control.db knew before.
   return inspectShard(plan.needsConsent ? { ...file, known: undefined } : file);
 }
 
-/** The record with which the journal ends afterwards, or one before it. */
+/** The record with which the journal ends after the repair, or a record before it. */
 export function endOf({ findings, keep }: Plan): number {
   if (keep === null) return findings.last;
   return Math.max(keep.to, keep.from - 1);
 }
 
-/**
- * Gives the names that an interrupted repair had left to give (REPAIR-2).
- * @returns the journals that have theirs now
- */
+/** Finishes the renaming of an interrupted repair (REPAIR-2). @returns the journals that have their names again */
 export function finishNames(directory: string): string[] {
   const names = readdirSync(directory);
   return names.flatMap((name) => {
     const journal = /^(journal-\d+\.db)\.part\.mark$/.exec(name)?.[1];
     if (journal === undefined) return [];
     const [journalPath, fresh] = [join(directory, journal), join(directory, `${journal}.part`)];
-    // Only a repair takes the name of a journal away, and it does so when the new one is whole.
+    // Only a repair takes away a journal's name, and only once the new journal is complete.
     const old = names.filter((other) => other.startsWith(`${journal}.damaged-`) && !other.endsWith('-wal')).sort();
     const isNamed = existsSync(journalPath) || !existsSync(fresh) || old.length === 0;
     if (isNamed && (existsSync(fresh) || existsSync(markPath(journalPath)))) return [];
     if (!isNamed) {
       const wal = `${journalPath}-wal`;
-      // Older ones have their own, or never had one.
+      // Older ones have a write-ahead log of their own, or never had one.
       const last = old.findLast((other) => !names.includes(`${other}-wal`)) ?? old.at(-1)!;
       if (existsSync(wal)) renameSync(wal, freeName(join(directory, `${last}-wal`)));
       rmSync(`${journalPath}-shm`, { force: true });
@@ -90,7 +87,7 @@ export function finishNames(directory: string): string[] {
   });
 }
 
-/** Writes the same rows again, byte for byte: snapshots and read.db go on with them. */
+/** Writes the same rows again, byte for byte, so that snapshots and read.db can continue with them. */
 function makeJournal(findings: Findings, { base, from, to }: NonNullable<Plan['keep']>): string {
   const { file } = findings;
   const journalPath = `${file.journalPath}.part`;
@@ -118,7 +115,7 @@ function makeJournal(findings: Findings, { base, from, to }: NonNullable<Plan['k
   return journalPath;
 }
 
-/** A journal without rows would not know its next sequence: it begins with a record that changes nothing. */
+/** A journal without rows would not know its next sequence number, so it begins with a record that changes nothing. */
 function beginAfter(file: ShardFile, base: SnapshotFile): void {
   const head = restore(base, file, makeReplica());
   const journal = Journal.open({ ...file, journalSync: 'full' }, head);

@@ -1,4 +1,4 @@
-/** The states that a journal and its snapshots lead to, for the operator's tools. */
+/** Computes states from a journal and its snapshots, for the operator's tools. */
 
 import type { RecordVisitor } from '../journal/journalRecord.ts';
 import type { JournalStore } from '../journal/journalStore.ts';
@@ -9,10 +9,10 @@ import type { ShardFile } from './directory.ts';
 
 type RecordSink = Pick<JournalStore, 'append'>;
 
-/** Records of one read. Reads are short, because an open read keeps a running shard from copying its whole WAL. */
+/** Records per read. Reads are short, because an open read keeps a running shard from copying its whole WAL. */
 const BATCH_RECORDS = 1000;
 
-/** The earliest state that can be known: an empty one, or that of the oldest snapshot of a trimmed journal. */
+/** Returns the earliest known state: an empty state, or the state of the oldest snapshot of a trimmed journal. */
 export function earliestState(file: ShardFile, firstSequence: number, journal?: RecordSink): Replica {
   if (firstSequence === 1) return { engine: makeReplica(journal), head: new JournalHead(0, 0, 0) };
   const state = oldestState(file, firstSequence, journal);
@@ -20,14 +20,14 @@ export function earliestState(file: ShardFile, firstSequence: number, journal?: 
   throw new JournalError(`journal ${file.journalPath}: starts at ${firstSequence}, and no snapshot can be used`);
 }
 
-/** The state at the end of a whole journal, after a replay of all that it has, which is visited. */
+/** Returns the state at the end of an intact journal, after a replay of all its records, each of which is visited. */
 export function currentState(file: ShardFile, visit: RecordVisitor = () => undefined): Replica {
   return replayed(file, null, (firstSequence) => earliestState(file, firstSequence), visit);
 }
 
 /**
- * The state after a record, by a replay of what follows the newest snapshot before it only.
- * @param journal gets what its engine records from then on.
+ * Returns the state after a record; replays only the records after the newest snapshot before it.
+ * @param journal receives whatever the engine records from then on.
  */
 export function stateAfter(file: ShardFile, record: number, journal?: RecordSink): Replica {
   return replayed(
@@ -37,7 +37,7 @@ export function stateAfter(file: ShardFile, record: number, journal?: RecordSink
   );
 }
 
-/** @param record null: the last one. */
+/** @param record null: the last record. */
 function replayed(
   file: ShardFile,
   record: number | null,
@@ -65,7 +65,7 @@ function replayed(
   }
 }
 
-/** Visits some of the next records, at most up to the end of the row with `last`, and moves `head` after them. */
+/** Visits some of the next records, at most up to the end of the row with `last`, and moves `head` past them. */
 export function readBatch(reader: JournalReader, head: JournalHead, last: number, visit: RecordVisitor): void {
   const found = reader.readFrom(head, Math.min(BATCH_RECORDS, last - head.sequence), visit);
   if (found === 0) throw new JournalError(`sequence ${head.sequence + 1}: missing`);

@@ -1,10 +1,10 @@
 /**
- * Where `restore` makes a data directory, and how that comes to its place.
+ * Chooses where `restore` builds a data directory, and moves the result into its place.
  *
- *   not there, or an empty folder     <directory>.restoring beside it, which then gets its name
- *   a mount, or with what to set aside    a folder in it, whose files are then moved up, control.db last
+ *   does not exist, or is an empty folder <directory>.restoring beside it, which then gets its name
+ *   a mount, or has files to set aside a folder in it, whose files are then moved up, control.db last
  *
- * A mount, such as the volume of a container, cannot get another name, and what is beside it may not be writable.
+ * A mount, such as the volume of a container, cannot be renamed, and the folder around it may not be writable.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync, rmdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -14,18 +14,20 @@ import { errorCode } from '../../shared/base/thrown.ts';
 import { AdminError, RunningError, withDirectoryToRead } from './directory.ts';
 
 const CONTROL = 'control.db';
-/** Of an ext4, and of earlier restores: these are no data. */
+/** Entries of an ext4 file system and of earlier restores, which are not data. */
 const KEPT = /^(?:lost\+found$|left-|restoring(?:-|$))/;
 const MOUNTS = '/proc/self/mountinfo';
 
 type RestoredPlace = {
-  /** Not there yet. */
+  /** Does not exist yet. */
   readonly folder: string;
-  /** Called once what is in the folder is sound. @throws AdminError where the directory is no longer as it was */
+  /**
+   * Called once the contents of the folder are known to be sound. @throws AdminError if the directory has changed since
+   */
   readonly put: () => void;
 };
 
-/** @throws AdminError for a directory that has files and may not be set aside, or that an exchange runs on */
+/** @throws AdminError if the directory has files that may not be set aside, or if an exchange runs on it */
 export async function placeFor(
   directory: string,
   { setsAside, print }: { readonly setsAside: boolean; readonly print: (line: string) => void },
@@ -59,7 +61,7 @@ function isMounted(directory: string): boolean {
     .some((line) => line.split(' ')[4] === path);
 }
 
-/** A damaged directory is set aside as well. */
+/** A damaged directory may be set aside as well. */
 async function requireStopped(directory: string): Promise<void> {
   try {
     await withDirectoryToRead(directory, () => {});
@@ -83,17 +85,17 @@ function moveUp(
     for (const name of before) renameSync(join(directory, name), join(aside, name));
     print(`${aside} has what was there before`);
   }
-  // With control.db it is a directory that an exchange starts in.
+  // control.db comes last, because a directory with control.db is one in which an exchange starts.
   const names = readdirSync(folder).sort((a, b) => Number(a.startsWith(CONTROL)) - Number(b.startsWith(CONTROL)));
   for (const name of names) renameSync(join(folder, name), join(directory, name));
   rmdirSync(folder);
   syncDirectory(directory);
 }
 
-/** The directory was empty before, which took as long as the restore: an exchange may have been started in it. */
+/** The directory was empty when the restore began, but an exchange may have been started in it since. */
 function rename(folder: string, directory: string): void {
   try {
-    // An empty directory is replaced; one with files stays as it is.
+    // Replaces an empty directory; fails on a directory with files.
     renameSync(folder, directory);
   } catch (error) {
     const code = errorCode(error);

@@ -1,10 +1,11 @@
 /**
- * The settings of the exchange that a command is about. They are those of its unit, which is named or found, where the
- * command line and the environment name no directory: so a command sees what the service sees.
+ * Finds the settings of the exchange that a command is about. If the command line and the environment name no
+ * directory, the settings are those of its systemd unit, which is given or found: so a command sees what the service
+ * sees.
  *
  * Invariants:
- *   ADMINSERVICE-1  A command that writes to a directory whose settings root has read writes as its owner: no file of
- *                   root's is left in it.
+ *   ADMINSERVICE-1  If root runs a command that writes to a directory whose settings were read from a unit, the command
+ *                   writes as the directory's owner, so that it leaves no file of root's there.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,10 +16,10 @@ type Environment = Readonly<Record<string, string | undefined>>;
 type Given = { readonly data?: string; readonly service?: string };
 
 const DEFAULT_DATA_DIR = 'data/live';
-/** Each of them says which exchange is meant. */
+/** Each of these variables says which exchange is meant. */
 const NAMING = ['DATA_DIR', 'JOURNAL_URL', 'JOURNAL_URL_FILE'] as const;
 
-/** The environment of a command: what is given outdoes the unit. */
+/** The environment of a command: variables that are set override the unit's. */
 export function environmentFor({ data, service }: Given, env: Environment, find = findServices): Environment {
   const named = service ?? env[SERVICE_VARIABLE];
   if (!named && (data !== undefined || NAMING.some((name) => env[name]))) return env;
@@ -32,7 +33,7 @@ export function environmentFor({ data, service }: Given, env: Environment, find 
   return { ...found.settings, ...env };
 }
 
-/** ADMINSERVICE-1. Does nothing for others than root. */
+/** ADMINSERVICE-1. Does nothing unless root runs it. */
 export function becomeOwner(directory: string): void {
   const path = [join(directory, 'control.db'), directory].find((each) => existsSync(each));
   if (path === undefined || process.geteuid?.() !== 0) return;

@@ -1,7 +1,7 @@
 /**
- * The audit's own reading of a signed order, in bigint: the limit and the lots of its two amounts, and how much of it
- * is done after its fills (RULES.md 1.2 to 1.6). It shares no code with core/grid.ts and shared/base/orderMath.ts, so
- * that an error there is found.
+ * The audit's own interpretation of a signed order, in bigint: the limit and the lots from its two amounts, and how
+ * much of the order its fills have completed (RULES.md 1.2 to 1.6). It shares no code with core/grid.ts and
+ * shared/base/orderMath.ts, so that an error there is found.
  */
 import { ORDER_STATUS, SIDE, TIME_IN_FORCE } from '../../shared/base/codes.ts';
 
@@ -34,10 +34,7 @@ export function termsOf(order: SignedOrder, ticksPerUnit: bigint): Terms {
   return { limitTicks, lots: tokens / ticksPerUnit, isOnGrid: isPrice && isWhole };
 }
 
-/**
- * RULES.md 1.6, in the asset that the order gives.
- * @param filledTokens of all fills so far.
- */
+/** RULES.md 1.6, in the asset that the order gives. @param filledTokens the sum over all fills so far. */
 export function doneOf(
   order: SignedOrder,
   filledTokens: bigint,

@@ -1,12 +1,14 @@
 /**
- * Finds what only the chain has, after a restore to an earlier time: trades, splits, merges and withdrawals that the
- * exchange had sent there and no journal has any more. The contract's events and the call that made them say exactly
- * whose balances they changed and by how much, so `admin chain adopt` hands them to the ledger (RULES.md 17.44).
+ * After a restore to an earlier time, finds the operations that only the chain has: trades, splits, merges and
+ * withdrawals that the exchange had sent and that no journal has any more. The contract's events and the calls that
+ * caused them say exactly whose balances changed and by how much, so `admin chain adopt` can pass them to the ledger
+ * (RULES.md 17.44).
  *
  * Invariants:
- *   TAKEOVER-1  Each is named by its log, so however often they are looked for the ledger takes each over once; and
- *               what settlement or a journal knows by its number is none of them.
- *   TAKEOVER-2  What cannot be proved, or is of a wallet or market that the ledger does not have, is named and left.
+ *   TAKEOVER-1  Each operation is named by its log entry on the chain, so the ledger takes it over once, however often
+ *               the search runs. An operation whose number settlement or a journal knows is not reported.
+ *   TAKEOVER-2  An operation that cannot be proved, or whose wallet or market the ledger does not know, is reported and
+ *               not taken over.
  */
 
 import type Database from 'better-sqlite3';
@@ -22,13 +24,13 @@ import { ChainLogs } from '../settlement/chainLogs.ts';
 import { Markets } from '../settlement/chainMarkets.ts';
 
 const SENT = ['MatchSettled', 'SplitFor', 'MergedFor', 'PaidOut', 'Released'] as const;
-/** The fee of a movement has a log of its own, in its transaction. */
+/** The fee of a movement has a log entry of its own in the same transaction. */
 const CHARGED = 'MovementCharged';
 const TOPICS = [...SENT, CHARGED].map((eventName) => topicOf(eventName as (typeof SENT)[number] | typeof CHARGED));
 const NOTHING = [0, 0, 0] as const;
 type Change = UnwindingChanges['maker'];
 
-/** The work that the journals and settlement.db know, by its number on the chain. */
+/** The operations that the journals and settlement.db know, by their numbers on the chain. */
 export type KnownWork = {
   readonly hasTrade: (tradeId: bigint) => boolean;
   readonly hasOperation: (id: Hex) => boolean;
@@ -39,17 +41,17 @@ export type TakenEvent = {
   readonly log: PlacedLog;
   readonly wallet: string;
   readonly amount: bigint;
-  /** The fee that the account has paid for it, where `taken` does not say so. */
+  /** The fee that the account paid for it, unless `taken` says so. */
   readonly feeMicro: bigint;
-  /** Null: USDC of the wallet was paid out. */
+  /** Null: USDC was paid out to the wallet. */
   readonly taken: TakenOver | null;
 };
 type OnlyOnChain = {
   /** In the order of the chain. */
   readonly events: readonly TakenEvent[];
-  /** By event, why it is left. */
+  /** By event: the reason why it is not taken over. */
   readonly unclear: readonly string[];
-  /** In blocks that the chain may still take back. */
+  /** The number of operations in blocks that the chain may still revert. */
   readonly early: number;
 };
 type Blocks = { readonly final: number; readonly head: number };
@@ -92,7 +94,7 @@ function topicOf(eventName: (typeof SENT)[number] | typeof CHARGED): Hex {
   return encodeEventTopics({ abi: EXCHANGE_ABI, eventName })[0] as Hex;
 }
 
-/** By the id of the operation. */
+/** Fees by the id of the operation. */
 function feesIn(logs: readonly PlacedLog[]): ReadonlyMap<Hex, bigint> {
   const charged = logs.filter(({ topics }) => topics[0] === topicOf(CHARGED));
   return new Map(charged.map(({ topics, data }) => [topics[1] as Hex, BigInt(data)]));
@@ -126,13 +128,13 @@ async function marketsOf(db: Database.Database, node: ChainNode, exchange: Hex):
 
 type Read = Pick<TakenEvent, 'wallet' | 'amount' | 'feeMicro' | 'taken'>;
 
-/** The changes of balances that an event stands for. */
+/** Derives the changes of balances that an event stands for. */
 class Reading {
   readonly #node: ChainNode;
   readonly #markets: Markets;
   readonly #account: Database.Statement<[string], number>;
   readonly #fees: ReadonlyMap<Hex, bigint>;
-  /** Of the batch that was read last: a batch has many trades. */
+  /** The batch that was read last, kept because a batch has many trades. */
   #batch: { readonly hash: Hex; readonly args: BatchArgs | null } | null = null;
 
   constructor(node: ChainNode, control: Database.Database, markets: Markets, fees: ReadonlyMap<Hex, bigint>) {
@@ -142,7 +144,7 @@ class Reading {
     this.#account = control.prepare<[string], number>('SELECT account_index FROM wallets WHERE address = ?').pluck();
   }
 
-  /** A text is the reason why it cannot be taken over (TAKEOVER-2). */
+  /** Returns a text if the event cannot be taken over: the reason (TAKEOVER-2). */
   async read(sent: Sent, log: PlacedLog): Promise<Read | string> {
     switch (sent.eventName) {
       case 'MatchSettled':
@@ -187,7 +189,7 @@ class Reading {
     return this.#of(maker.maker, taker.maker, market, tokens, { tradeSequence, changes });
   }
 
-  /** An order gives USDC for tokens, or tokens for USDC; the fee is kept from what it gets. */
+  /** An order gives USDC for tokens, or tokens for USDC; the fee is taken from the asset that it receives. */
   #change(market: number, { side, tokenId }: SignedOrder, tokens: bigint, micro: bigint, fee: bigint) {
     const outcome = this.#markets.tokensOf(market).indexOf(String(tokenId));
     const changeOf = (ofMicro: bigint, ofTokens: bigint): Change => {
@@ -231,10 +233,10 @@ type Match = {
   readonly tokens: bigint;
   readonly makerMicro: bigint;
 };
-/** Of a call of `settleBatch`. */
+/** The arguments of a call of `settleBatch`. */
 type BatchArgs = readonly [batchId: Hex, orders: readonly { readonly order: SignedOrder }[], matches: readonly Match[]];
 
-/** Null for another call. */
+/** Null for any other call. */
 function batchIn(input: Hex): BatchArgs | null {
   try {
     const { functionName, args } = decodeFunctionData({ abi: EXCHANGE_ABI, data: input });

@@ -1,4 +1,4 @@
-/** Accounts, markets and movements of money that the journals have and control.db has not. */
+/** Accounts, markets and movements of money that the journals have but control.db lacks. */
 import type Database from 'better-sqlite3';
 import { bytesToUuid, toHex } from '../../shared/base/hex.ts';
 import { ANY_COMMAND, COMMAND, type CommandOf, decodeCommand, feeIn, movementIn } from '../../shared/wire/commands.ts';
@@ -7,7 +7,7 @@ import { orderedMovements } from './reconcile.ts';
 import { currentState } from './replica.ts';
 
 type NamedMarket = { readonly shard: number; readonly id: string };
-/** A deposit or a withdrawal of the administrator, and the record that has carried it out. */
+/** A deposit or withdrawal by the administrator, and the record that carried it out. */
 export type UnnamedMovement = Pick<CommandOf<'FUNDS'>, 'account' | 'market' | 'amountMicro'> & {
   readonly movement: number;
   /** The fee that the account paid for it (RULES.md 17.50). */
@@ -19,14 +19,14 @@ export type UnnamedMovement = Pick<CommandOf<'FUNDS'>, 'account' | 'market' | 'a
 };
 
 type Unnamed = {
-  /** Those with money, tokens or a movement of money. */
+  /** Accounts with money, tokens or a movement of money. */
   readonly accounts: ReadonlySet<number>;
   readonly markets: readonly NamedMarket[];
-  /** Those of records that the journals still have. */
+  /** Movements in records that the journals still have. */
   readonly movements: readonly UnnamedMovement[];
 };
 
-/** @param files whole journals */
+/** @param files intact journals */
 export function findUnnamed(control: Database.Database, files: readonly ShardFile[]): Unnamed {
   const users = new Set(control.prepare<[], number>('SELECT account_index FROM users').pluck().all());
   const ids = new Set(control.prepare<[], string>('SELECT id FROM markets').pluck().all());
@@ -62,7 +62,7 @@ export function findUnnamed(control: Database.Database, files: readonly ShardFil
   return { accounts, markets, movements };
 }
 
-/** @param files whole journals. @returns a line for the operator, null where nothing is missing */
+/** @param files intact journals. @returns a line for the operator; null if nothing is missing */
 export function unnamedIn(control: Database.Database, files: readonly ShardFile[]): string | null {
   const tables = "SELECT count(*) FROM sqlite_schema WHERE name IN ('users', 'markets', 'movements')";
   if (control.prepare<[], number>(tables).pluck().get() !== 3) return null;

@@ -1,4 +1,4 @@
-/** The output of `journal verify` and `journal repair`: a table of the shards, and advice where one is damaged. */
+/** Formats the output of `journal verify` and `journal repair`: a table of the shards, and advice for damaged ones. */
 import type { DatabaseFinding } from './databases.ts';
 import { countsIn } from './givenUp.ts';
 import type { Findings } from './inspect.ts';
@@ -13,7 +13,7 @@ export function isSound({ problem, snapshots }: Findings): boolean {
 }
 
 /**
- * @param databases those beside the journals, where they were checked as well
+ * @param databases the databases beside the journals, if they were checked too
  * @returns the report, and true if everything is sound.
  */
 export function describeShards(

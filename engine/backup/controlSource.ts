@@ -1,12 +1,12 @@
 /**
- * control.db for a backup, and the cut that belongs to it (BACKUPPOINT-1): from the exchange that runs on the
- * directory, over its socket, or where none runs from the file itself.
+ * Gets control.db for a backup, and the cut that belongs to it (BACKUPPOINT-1): over the socket of the exchange that
+ * runs on the directory, or from the file itself if no exchange runs.
  *
  * Invariants:
  *   CONTROLSOURCE-1  An exchange that starts, stops or is killed meanwhile only makes this take longer: the next answer
- *                    is as good, and nothing of one that was broken off is used.
- *   CONTROLSOURCE-2  The lock of the file is held for a moment only, for which a start waits: a backup never keeps an
- *                    exchange from starting. A copy during which one has started is not used.
+ *                    is as good, and nothing from an answer that broke off is used.
+ *   CONTROLSOURCE-2  The lock of the file is held only for a moment, and a start waits that long: a backup never
+ *                    prevents the start of an exchange. A copy is discarded if an exchange started while it was made.
  */
 import { copyFileSync, existsSync, rmSync, statSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -22,9 +22,12 @@ import { BackupError } from './store.ts';
 type ControlSourceOptions = {
   readonly directory: string;
   readonly shards: readonly BackupShard[];
-  /** Where a copy may be made. */
+  /** A path at which a copy may be made. */
   readonly temporary: string;
-  /** Calls `work` with control.db and its lock, or null for no such file. @returns false while a server has it. */
+  /**
+   * Calls `work` with control.db and its lock, or with null if the file does not exist.
+   * @returns false while a server has the lock.
+   */
   readonly withLock: (work: (control: Database.Database | null) => void) => Promise<boolean>;
   readonly nowMs: () => number;
   readonly print: (line: string) => void;
@@ -32,9 +35,9 @@ type ControlSourceOptions = {
 
 type Work = (cut: ControlCut) => Promise<void>;
 
-/** control.db, and its write-ahead log where a server was killed. */
+/** control.db, and its write-ahead log if a server was killed. */
 const FILE_ENDS = ['', '-wal'] as const;
-/** An exchange with long journals starts for as long. */
+/** An exchange with long journals may take this long to start. */
 const PATIENCE_MS = 900_000;
 const AGAIN_MS = 200;
 
@@ -51,7 +54,7 @@ export async function withControl(options: ControlSourceOptions, work: Work): Pr
   throw new BackupError('the exchange holds control.db, and does not give a copy of it');
 }
 
-/** @returns false for one that is not there, or breaks off before it has given a copy. */
+/** @returns false if no exchange answers, or if it breaks off before it has given a copy. */
 async function fromExchange(directory: string, work: Work): Promise<boolean> {
   const socket = withSocketPath(directory, (path) => connect(path));
   try {
@@ -60,7 +63,7 @@ async function fromExchange(directory: string, work: Work): Promise<boolean> {
     if ('failed' in news) throw new BackupError(`the exchange could not copy control.db: ${news.failed}`);
     const { copied, cuts, takenMs } = news;
     const path = join(directory, copied);
-    // One that was killed and has started again has deleted it.
+    // An exchange that was killed and has started again has deleted the copy.
     if (!existsSync(path)) return false;
     await work({ path, cuts, takenMs, wasRunning: true });
     return true;
@@ -69,7 +72,10 @@ async function fromExchange(directory: string, work: Work): Promise<boolean> {
   }
 }
 
-/** Null for a connection that ends before. What becomes of it later does not matter: the copy is a file. */
+/**
+ * Resolves to null if the connection ends early. Once the answer is there, the connection does not matter: the copy is
+ * a file.
+ */
 function firstNews(socket: Socket): Promise<ControlCopyNews | null> {
   return new Promise((resolve) => {
     let text = '';
@@ -82,7 +88,7 @@ function firstNews(socket: Socket): Promise<ControlCopyNews | null> {
   });
 }
 
-/** CONTROLSOURCE-2. @returns false while a server has the file, or where one has had it before the copy was whole. */
+/** CONTROLSOURCE-2. @returns false while a server has the file, or if a server had it before the copy was complete. */
 async function fromFile(options: ControlSourceOptions, work: Work): Promise<boolean> {
   const { shards, temporary, withLock, nowMs, directory } = options;
   const path = join(directory, 'control.db');
@@ -104,7 +110,7 @@ async function fromFile(options: ControlSourceOptions, work: Work): Promise<bool
   return true;
 }
 
-/** Another one after anything was written. */
+/** Identifies the content: the result differs after any write. */
 function stateOf(path: string): string {
   return FILE_ENDS.map((end) => {
     const stats = statSync(`${path}${end}`, { bigint: true, throwIfNoEntry: false });
@@ -112,7 +118,7 @@ function stateOf(path: string): string {
   }).join();
 }
 
-/** The copy of a killed server's file has all of it, and no log of its own. */
+/** Makes the copy of a killed server's file complete: the copy absorbs its write-ahead log. */
 function joinLog(path: string): void {
   const copy = new Database(path);
   copy.pragma('wal_checkpoint(TRUNCATE)');

@@ -1,12 +1,12 @@
 /**
- * The records that followed a point of a backup until a time, from the rows of a later point. control.db is there only
- * as it was at points, so the journals go on alone for as long as they are trading that this control.db has everything
- * for: its accounts, its markets, the deposits and withdrawals that it ordered.
+ * Takes the records that followed a point of a backup, up to a given time, from the rows of a later point. control.db
+ * exists only as of points. So the journals continue without it only while their records are trading for which this
+ * control.db has everything: the accounts, the markets, and the deposits and withdrawals that it ordered.
  *
  * Invariants:
- *   LATERRECORDS-1  All journals are cut at one time, record by record: a record of that millisecond or later is not
- *                   there. So none is there that rests on one that is not, of whichever shard.
- *   LATERRECORDS-2  The first record that needs another control.db, of whichever shard, is such a cut.
+ *   LATERRECORDS-1  All journals are cut at one time, record by record: records of that millisecond or later are left
+ *                   out. So no record is kept that depends on a record that is left out, of whichever shard.
+ *   LATERRECORDS-2  The first record, of any shard, that needs a newer control.db is such a cut.
  */
 import type Database from 'better-sqlite3';
 import { openDatabase } from '../../shared/base/openDatabase.ts';
@@ -20,7 +20,7 @@ import type { BackedJournal, Point } from './point.ts';
 import { rowsOf } from './segments.ts';
 import type { BackupStore } from './store.ts';
 
-/** Why the journals cannot go on. */
+/** The reason why the journals cannot continue. */
 type Foreign = {
   readonly shard: number;
   readonly sequence: number;
@@ -28,7 +28,7 @@ type Foreign = {
   readonly what: string;
 };
 
-/** Commands of clients and of the time, without any other part of control.db than accounts and markets. */
+/** Commands of clients and of the clock, which need nothing of control.db but accounts and markets. */
 const TRADING: ReadonlySet<string> = new Set<Command['name']>([
   ...(['PLACE', 'REPLACE', 'CANCEL', 'CANCEL_MANY', 'SWEEP', 'CONVERT', 'TICK', 'STEP', 'GROUP_TRIP'] as const),
 ]);
@@ -42,10 +42,7 @@ export class LaterRecords {
   readonly #store: BackupStore;
   readonly #later: Point;
 
-  /**
-   * @param later the first point after `point`.
-   * @param controlPath of the point's control.db.
-   */
+  /** @param later the first point after `point`. @param controlPath the path of the point's control.db. */
   static async find(
     store: BackupStore,
     { point, later }: { readonly point: Point; readonly later: Point },
@@ -81,7 +78,7 @@ export class LaterRecords {
     this.beforeMs = beforeMs;
   }
 
-  /** Writes them into the journal that ends where the point does. */
+  /** Appends the records to the journal, which ends where the point ends. */
   append(before: BackedJournal, journal: Journal, key: ShardKey): void {
     let count = 0;
     eachRecord(this.#store, { journal: before, later: this.#later, key }, (record) => {
@@ -100,7 +97,7 @@ type Source = {
   readonly key: ShardKey;
 };
 
-/** LATERRECORDS-2. Of one shard, before a time. */
+/** LATERRECORDS-2. Looks at one shard, before a given time. */
 function firstForeign(
   store: BackupStore,
   source: Source & { readonly limitMs: number },
@@ -117,7 +114,10 @@ function firstForeign(
   return foreign;
 }
 
-/** Visits the records of `later` after a head, in order and each checked as by a start, until `visit` returns false. */
+/**
+ * Visits the records of `later` after a head in order, until `visit` returns false. Each record is checked as at a
+ * start.
+ */
 export function eachRecord(
   store: BackupStore,
   { journal, later, key }: Source,
@@ -140,7 +140,7 @@ export function eachRecord(
   }
 }
 
-/** The causes of records that a control.db has. */
+/** The causes of records, as far as a control.db knows them. */
 class KnownCauses {
   readonly #accounts: number;
   readonly #markets: number;
@@ -155,7 +155,7 @@ class KnownCauses {
       .pluck();
   }
 
-  /** In words; null for a record that lacks nothing. */
+  /** Says in words what the record needs and control.db lacks; null if it lacks nothing. */
   missing(command: Command): string | null {
     const { name, account, market } = command;
     const ofMarket = market <= this.#markets || market === NO_MARKET;

@@ -4,12 +4,13 @@
  *   journal.key, held.mark, databases, private frames, snapshots ──► journals, to their ends ──►
  *   control.db, and the cut ──► journals, up to it ──► audit.log and small files ──► the manifest
  *
- * A file on which another file depends is copied after it, as for a member that joins a cluster (GIVING-2), so all of
- * them are at most behind the journals, which a start follows. The cut is that of BACKUPPOINT-1.
+ * If file A depends on file B, B is copied after A, as for a member that joins a cluster (GIVING-2). So every file is
+ * at most older than the journals, and a start brings it up to date from them. BACKUPPOINT-1 defines the cut.
  *
  * Invariants:
- *   MAKEBACKUP-1  A database is read in one transaction of its own connection: as it is at one moment.
- *   MAKEBACKUP-2  A journal whose oldest records are trimmed is in a point with a snapshot that it continues.
+ *   MAKEBACKUP-1  A database is read in one transaction of its own connection, so the copy shows one moment.
+ *   MAKEBACKUP-2  If a journal's oldest records are trimmed, the point also contains a snapshot that the journal
+ *                 continues.
  */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,11 +25,11 @@ import { type BackedFile, POINT_VERSION, type Point, pointName } from './point.t
 import { type BackupShard, JournalBackup } from './segments.ts';
 import { BackupError, type BackupStore } from './store.ts';
 
-/** control.db at one moment, and what the journals have to have beside it. */
+/** control.db at one moment, and the records that the journals must have beside it. */
 export type ControlCut = {
-  /** Of the copy. */
+  /** The path of the copy. */
   readonly path: string;
-  /** By shard, the last record. */
+  /** By shard: the last record of the journal. */
   readonly cuts: readonly number[];
   readonly takenMs: number;
   readonly wasRunning: boolean;
@@ -39,19 +40,19 @@ type MakeOptions = {
   readonly shards: readonly BackupShard[];
   readonly store: BackupStore;
   readonly pace: Pace;
-  /** Names of databases that can be made anew. */
+  /** Names of databases to leave out because they can be rebuilt. */
   readonly leaveOut: readonly string[];
-  /** The copy is there until this has returned. */
+  /** The copy exists until `work` has returned. */
   readonly withControl: (work: (cut: ControlCut) => Promise<void>) => Promise<void>;
   readonly print: (line: string) => void;
 };
 
-/** Of a file or database: whole pages, so that a page that changes is one part. */
+/** The size of a part of a file or database: whole pages, so that a changed page changes one part. */
 const PART_BYTES = 256 << 10;
 const PAGE_BYTES = 4096;
 const STEP_PAGES = 256;
 const DATABASES = ['read.db', 'idempotency.db', 'settlement.db', 'ramp.db'] as const;
-/** Databases that can be made anew from the journals. */
+/** Databases that can be rebuilt from the journals. */
 export const REMADE = ['read.db'] as const;
 const SMALL_FILES = ['master.key', 'admin.token', 'demo.json', 'ramp.json'] as const;
 const MOST_TRIMS = 5;
@@ -78,7 +79,7 @@ class Making {
   async run(): Promise<Point> {
     const { directory, shards, store, leaveOut, withControl } = this.#options;
     this.#file('journal.key');
-    // Of a member of a cluster; before the journals, which have what it says.
+    // Exists only on a member of a cluster. Copied before the journals, which contain what it says.
     this.#file('held.mark');
     for (const name of DATABASES) {
       if (existsSync(join(directory, name)) && !leaveOut.includes(name)) await this.#database(name);
@@ -114,7 +115,7 @@ class Making {
     return point;
   }
 
-  /** A file that is only appended to, or replaced as a whole. One that is not there is left out. */
+  /** Copies a file that is only appended to, or replaced as a whole. A missing file is skipped. */
   #file(name: string, path = join(this.#options.directory, name), lengthBytes?: number): void {
     const { store, pace } = this.#options;
     const bytes = partsOfFile(path, PART_BYTES, lengthBytes);
@@ -130,7 +131,8 @@ class Making {
   }
 
   /**
-   * It may be ahead of control.db, which knows a line that it has; after its last line there may be room for others.
+   * May be ahead of control.db, which recognizes lines that it already has. Room for more lines may follow the last
+   * line.
    */
   #auditLog(): void {
     const path = join(this.#options.directory, 'audit.log');
@@ -165,7 +167,8 @@ class Making {
   }
 
   /**
-   * MAKEBACKUP-2. Snapshots come first: one that the journal's oldest record needs may go with the records after it.
+   * MAKEBACKUP-2. Copies the snapshots first: meanwhile a trim may remove the snapshot that the journal's oldest record
+   * needs, together with the records after it.
    */
   #journal(shard: number): void {
     const { directory, shards } = this.#options;
@@ -178,7 +181,7 @@ class Making {
       const copied = snapshots.filter(({ path }) => {
         return this.#files.some(({ name }) => name === path.slice(directory.length + 1));
       });
-      // Trims take whole rows, so the oldest record may be one that the snapshot has too.
+      // A trim removes whole rows, so the snapshot may already contain the oldest record.
       if (journal.first === 1 || copied.some(({ sequence }) => sequence >= journal.first - 1)) return;
       if (tries === MOST_TRIMS) {
         throw new BackupError(`${shards[shard].journalPath} is trimmed, and has no snapshot before its oldest record`);
@@ -188,7 +191,7 @@ class Making {
   }
 }
 
-/** Everything that a directory cannot be without is there, and nothing is newer than the cut (BACKUPPOINT-1). */
+/** Checks that all indispensable files are there and that nothing is newer than the cut (BACKUPPOINT-1). */
 function requireWhole({ journals, files }: Point): void {
   for (const name of ['control.db', 'journal.key']) {
     if (!files.some((file) => file.name === name)) throw new BackupError(`${name} is not there: nothing was kept`);

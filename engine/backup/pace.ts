@@ -1,25 +1,25 @@
 /**
- * The rate at which a backup reads and writes, so that orders have the disk and the processors beside it, and how far
- * it is. Time is shared between bursts of a few megabytes.
+ * Limits the rate at which a backup reads and writes, so that disk and processors remain free for orders, and reports
+ * the progress. Bursts of a few megabytes alternate with waits.
  */
 import { performance } from 'node:perf_hooks';
 
 type PaceOptions = {
-  /** Bytes of the data directory that are read in a second; Infinity: no limit. */
+  /** Bytes of the data directory to read per second; Infinity: no limit. */
   readonly bytesPerSecond: number;
   /** Called about once a second. */
   readonly onProgress: (doneBytes: number) => void;
 };
 
 const REPORT_MS = 1000;
-/** Shorter waits are made up for by the next one. */
+/** Shorter waits are added to the next one. */
 const LEAST_WAIT_MS = 5;
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 export class Pace {
   doneBytes = 0;
   readonly #options: PaceOptions;
-  /** When the bytes so far are allowed to have been read. */
+  /** The time at which the bytes so far were allowed to be read. */
   #dueMs = performance.now();
   #reportMs = performance.now() + REPORT_MS;
 
@@ -27,7 +27,7 @@ export class Pace {
     this.#options = options;
   }
 
-  /** So many bytes were read. Blocks the thread, which has nothing else to do, until the next ones are due. */
+  /** Counts bytes that were read. Blocks the thread, which has nothing else to do, until the next bytes are due. */
   took(bytes: number): void {
     const { bytesPerSecond, onProgress } = this.#options;
     this.doneBytes += bytes;
@@ -37,7 +37,7 @@ export class Pace {
       onProgress(this.doneBytes);
     }
     if (!Number.isFinite(bytesPerSecond)) return;
-    // Time that was not used before does not count: a pause is no reason for a burst.
+    // Unused time does not count: no burst follows a pause.
     this.#dueMs = Math.max(this.#dueMs, nowMs - LEAST_WAIT_MS) + (bytes / bytesPerSecond) * 1000;
     const waitMs = this.#dueMs - nowMs;
     if (waitMs >= LEAST_WAIT_MS) Atomics.wait(sleeper, 0, 0, waitMs);

@@ -3,9 +3,9 @@
  * by its SHA-256, so two points share what did not change between them.
  *
  * Invariants:
- *   BACKUPPOINT-1  Its journals have every record that its control.db says was carried out, and no record whose cause
- *                  it does not have: both are as they were in one turn of the gateway.
- *   BACKUPPOINT-2  A manifest names its own hash: one that was cut or changed is not used.
+ *   BACKUPPOINT-1  The journals have every record that control.db says was carried out, and no record whose cause
+ *                  control.db lacks: both are as they were in one turn of the gateway.
+ *   BACKUPPOINT-2  A manifest contains its own hash: a truncated or changed manifest is not used.
  */
 import { createHash } from 'node:crypto';
 
@@ -31,10 +31,10 @@ export type Segment = {
 
 export type BackedJournal = {
   readonly shard: number;
-  /** The oldest record that the journal had, 1 for a whole one; 0 and 0 as `last` where it had none. */
+  /** The oldest record of the journal, 1 if nothing was trimmed. If the journal is empty, this and `last` are 0. */
   readonly first: number;
   readonly last: number;
-  /** The chain after the last row, from which the next point goes on. */
+  /** The chain value after the last row, from which the next point continues. */
   readonly chainLow: number;
   readonly chainHigh: number;
   readonly lastMs: number;
@@ -43,19 +43,22 @@ export type BackedJournal = {
 
 export type Point = {
   readonly version: number;
-  /** Names the manifest: the time of the point. */
+  /** The name of the manifest: the time of the point. */
   readonly name: string;
   readonly takenMs: number;
-  /** False: nothing ran on the directory, so nothing can have happened between this point and the stop before it. */
+  /**
+   * False if no exchange ran on the directory, so that nothing can have happened between this point and the preceding
+   * stop.
+   */
   readonly wasRunning: boolean;
   readonly shards: number;
-  /** Files that a setting has left out. */
+  /** Files that a setting left out. */
   readonly leftOut: readonly string[];
   readonly files: readonly BackedFile[];
   readonly journals: readonly BackedJournal[];
 };
 
-/** Sorts as the times do. */
+/** Names sort in order of time. */
 export function pointName(takenMs: number): string {
   return new Date(takenMs)
     .toISOString()
@@ -68,20 +71,20 @@ export function encodePoint(point: Point): string {
   return `${content}\n${createHash('sha256').update(content).digest('hex')}\n`;
 }
 
-/** BACKUPPOINT-2. Null for a text that is not one whole manifest. */
+/** BACKUPPOINT-2. Returns null unless the text is one complete manifest. */
 export function decodePoint(text: string): Point | null {
   const [content = '', hash] = text.split('\n');
   if (createHash('sha256').update(content).digest('hex') !== hash) return null;
   return JSON.parse(content);
 }
 
-/** Every part of a point. */
+/** Lists every part of a point. */
 export function* partsOf({ files, journals }: Point): Generator<PartName> {
   for (const { parts } of files) yield* parts;
   for (const { segments } of journals) for (const { part } of segments) yield part;
 }
 
-/** The time up to which a point goes, of its journals or its control.db, whichever is later. */
+/** Returns the latest time that the point contains, of its journals or of its control.db. */
 export function lastMsOf({ takenMs, journals }: Point): number {
   return Math.max(takenMs, ...journals.map(({ lastMs }) => lastMs));
 }

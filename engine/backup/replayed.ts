@@ -1,10 +1,10 @@
 /**
  * A replay of what a backup has copied of a journal, as `journal verify` does it: the records are read from the parts
- * of the point, and each has to give the events that stand beside it.
+ * of the point, and each must produce the events that are stored with it.
  *
  * Invariant:
- *   REPLAYED-1  Every record of a journal is replayed once, in the first point that has it; the replay of a later one
- *               goes on from the newest snapshot before its first new record.
+ *   REPLAYED-1  Every record of a journal is replayed once, in the first point that has it; the replay of a later point
+ *               starts from the newest snapshot before its first new record.
  */
 import { JournalHead } from '../journal/row.ts';
 import type { ShardKey } from '../journal/shardKey.ts';
@@ -16,7 +16,7 @@ import { BackupError, type BackupStore } from './store.ts';
 type CopiedShard = { readonly directory: string; readonly shard: number; readonly key: ShardKey };
 type Points = { readonly point: Point; readonly before: Point | null };
 
-/** @param before the point before; null: there is none. @returns a line for the operator. */
+/** @param before the previous point; null if there is none. @returns a line for the operator. */
 export function replayed(store: BackupStore, { point, before }: Points, file: CopiedShard): string {
   const { shard, key } = file;
   const { first, last } = point.journals[shard];
@@ -24,7 +24,7 @@ export function replayed(store: BackupStore, { point, before }: Points, file: Co
   if (last === known) return `shard ${shard}: no new records`;
   const { engine, head } = stateBefore(file, first, known);
   const start = head.sequence;
-  // A snapshot that was made since may be the only one that is left.
+  // The only remaining snapshot may be newer than the previous point.
   if (start >= last) return `shard ${shard}: the records up to ${last} are in a newer snapshot`;
   const journal = { shard, last: start, chainLow: head.chainLow, chainHigh: head.chainHigh };
   try {
@@ -39,7 +39,7 @@ export function replayed(store: BackupStore, { point, before }: Points, file: Co
   return `shard ${shard}: records ${start + 1} to ${last} are replayed`;
 }
 
-/** The state from which everything after record `known` can be replayed. */
+/** Loads a state from which every record after `known` can be replayed. */
 function stateBefore(file: CopiedShard, first: number, known: number): Replica {
   const newest = newestState(file, first, known);
   if (newest !== null) return newest;

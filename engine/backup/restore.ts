@@ -1,13 +1,14 @@
 /**
- * Writes a point of a backup into a folder, as the data directory that it was: nothing of it is trusted before it is
- * compared with its hash, and the rows of journals once more with each other.
+ * Writes a point of a backup into a folder, as the data directory that it was. Nothing is trusted before it has been
+ * compared with its hash; rows of journals are also checked against each other.
  *
  * Invariants:
- *   RESTORE-1  The journals end at the cut of the point, or at the last record before a time, and control.db knows
- *              these ends: a start finds the directory as a crash at that moment would have left it.
- *   RESTORE-2  What follows the point's own cut is trading that its control.db has everything for (laterRecords.ts).
- *   RESTORE-3  Unless nothing happened after it, a start with the directory is paused, and says what comes back with
- *              it.
+ *   RESTORE-1  The journals end at the cut of the point, or at the last record before a given time, and control.db
+ *              knows these ends: a start finds the directory as a crash at that moment would have left it.
+ *   RESTORE-2  Records after the point's own cut are only trading for which its control.db has everything
+ *              (laterRecords.ts).
+ *   RESTORE-3  Unless nothing happened after the point, a start with the directory is paused and says what comes back
+ *              with it.
  */
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -29,20 +30,23 @@ import { BackupError, type BackupStore, DamagedPartError } from './store.ts';
 type RestoreOptions = {
   readonly store: BackupStore;
   readonly point: Point;
-  /** A folder that does not exist. */
+  /** Must not exist yet. */
   readonly folder: string;
   /** Names of files that are not written. */
   readonly leaveOut: readonly string[];
   readonly print: (line: string) => void;
 };
 
-/** Rows that share a transaction. */
+/** The size after which a transaction of rows is committed. */
 const COMMIT_BYTES = 8 << 20;
 
-/** Files without which nothing is balanced, paid once or readable. Of the others a start makes do without one. */
+/**
+ * Files without which money would not balance, a payment could be made twice, or secrets could not be read. A start can
+ * do without each of the other files.
+ */
 const NEEDED: ReadonlySet<string> = new Set(['control.db', 'journal.key', 'master.key', 'settlement.db', 'held.mark']);
 
-/** The files of a point, but for its journals, whose key is among them. */
+/** Writes the files of a point, except its journals; their key is among the files. */
 export function writeFiles({ store, point, folder, leaveOut, print }: RestoreOptions): void {
   for (const name of leaveOut) {
     if (NEEDED.has(name)) throw new BackupError(`--leave-out: an exchange does not go on without ${name}`);
@@ -71,7 +75,7 @@ export function writeFiles({ store, point, folder, leaveOut, print }: RestoreOpt
   print(`${files.length} files are written`);
 }
 
-/** RESTORE-1. @param later what follows the cut; null: nothing does. @returns where the journals end. */
+/** RESTORE-1. @param later the records after the cut; null if there are none. @returns where the journals end. */
 export async function writeJournals(
   options: RestoreOptions,
   masterKey: Uint8Array,
@@ -99,7 +103,7 @@ export async function writeJournals(
   return heads;
 }
 
-/** Where the journal ends after `work`. */
+/** Returns the end of the journal after `work`. */
 function endOf(
   journalPath: string,
   options: { readonly shard: number; readonly shards: number; readonly key: ShardKey },
@@ -139,7 +143,7 @@ export function noteRestored(folder: string, restored: Omit<Restored, 'isChainAh
   return note;
 }
 
-/** In the table `platform` of control.db. */
+/** Writes into the table `platform` of control.db. */
 function writeText(path: string, key: string, value: string): void {
   const control = new Database(path, { fileMustExist: true });
   try {
@@ -153,7 +157,7 @@ function writeText(path: string, key: string, value: string): void {
   }
 }
 
-/** The parts of a point that are not what they were. @param sound those that need no second look. */
+/** Returns the parts of a point that have changed or are missing. @param sound parts that need no second look. */
 export function damagedParts(store: BackupStore, point: Point, sound: Set<PartName>): PartName[] {
   const damaged = new Set<PartName>();
   for (const part of partsOf(point)) {

@@ -1,6 +1,6 @@
 /**
- * Which points of a backup stay: all of the last day, and the newest of each of the last days, weeks and months in
- * which there is one. Days are those of UTC, weeks begin on Monday.
+ * Decides which points of a backup are kept: all of the last day, and the newest of each of the last days, weeks and
+ * months that have a point. Days are those of UTC, weeks begin on Monday.
  */
 
 type Kept = { readonly days: number; readonly weeks: number; readonly months: number };
@@ -13,7 +13,7 @@ const MONDAY_OFFSET_DAYS = 3;
 
 type Timed = { readonly name: string; readonly takenMs: number };
 
-/** The names of those that go. The newest one never does. */
+/** Returns the names of the points to remove. The newest point always stays. */
 export function outdated(points: readonly Timed[], nowMs: number, { days, weeks, months }: Kept = KEPT): string[] {
   const newestFirst = points.toSorted((a, b) => b.takenMs - a.takenMs);
   const kept = new Set(newestFirst.slice(0, 1));
@@ -24,7 +24,7 @@ export function outdated(points: readonly Timed[], nowMs: number, { days, weeks,
   return newestFirst.filter((point) => !kept.has(point)).map(({ name }) => name);
 }
 
-/** The newest point of each of the last `count` periods that have one. */
+/** Keeps the newest point of each of the last `count` periods that have a point. */
 function keepNewest(newestFirst: readonly Timed[], count: number, periodOf: (ms: number) => number, kept: Set<Timed>) {
   const seen = new Set<number>();
   for (const point of newestFirst) {

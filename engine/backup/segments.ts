@@ -1,10 +1,10 @@
 /**
- * Rows of a journal in parts of about a megabyte, and back.
+ * Splits the rows of a journal into parts of about a megabyte, and reads them back.
  *
  * Invariants:
- *   SEGMENTS-1  Rows are checked while they are taken: checksum, tag and chain, from the head after the last segment
- *               on.
- *   SEGMENTS-2  From one head on the same rows give the same segments, so that an interrupted backup does not write
+ *   SEGMENTS-1  Rows are checked while they are taken: checksum, tag and chain, beginning with the head after the last
+ *               segment.
+ *   SEGMENTS-2  From the same head, the same rows give the same segments, so that an interrupted backup does not write
  *               them again.
  */
 import { performance } from 'node:perf_hooks';
@@ -18,7 +18,7 @@ import type { Pace } from './pace.ts';
 import type { BackedJournal, Segment } from './point.ts';
 import { BackupError, type BackupStore } from './store.ts';
 
-/** The part of a shard that a backup has to know. */
+/** The facts about a shard that a backup needs. */
 export type BackupShard = {
   readonly shard: number;
   readonly shards: number;
@@ -27,7 +27,9 @@ export type BackupShard = {
 };
 
 const SEGMENT_BYTES = 1 << 20;
-/** Records of one read of a journal: reads are short, because an open one keeps a running shard's WAL. */
+/**
+ * Records per read of a journal. Reads are short, because an open read keeps a running shard from shortening its WAL.
+ */
 const BATCH_RECORDS = 1000;
 const PATIENCE_MS = 60_000;
 const LOOK_MS = 20;
@@ -43,11 +45,11 @@ export class JournalBackup {
   #first = 0;
   #head = new JournalHead(0, 0, 0);
   #hasHead = false;
-  /** Of the segment that is being filled. */
+  /** The rows of the segment that is being filled. */
   #rows: Row[] = [];
   #bytes = 0;
 
-  /** @param before of the last point; null: there is none. */
+  /** @param before the journal in the last point; null if there is none. */
   constructor(shard: BackupShard, store: BackupStore, pace: Pace, before: BackedJournal | null) {
     this.#shard = shard;
     this.#store = store;
@@ -56,12 +58,12 @@ export class JournalBackup {
     if (before !== null && before.last > 0) this.#goOn(before);
   }
 
-  /** The oldest record of the journal when rows were taken first; 1 for one without any. */
+  /** The oldest record of the journal when rows were first taken; 1 if the journal was empty. */
   get first(): number {
     return Math.max(this.#first, 1);
   }
 
-  /** The same once the journal has that record: a standby writes it a little later. */
+  /** Like `take`, once the journal has that record: a standby writes it a little later. */
   async takeTo(cut: number): Promise<void> {
     for (const deadlineMs = performance.now() + PATIENCE_MS; this.#head.sequence < cut; ) {
       this.take(cut);
@@ -71,13 +73,13 @@ export class JournalBackup {
     }
   }
 
-  /** Takes the rows up to the one with this record, and those after it that are in the same row; without it, all. */
+  /** Takes the rows up to and including the row with this record; without `cut`, takes all rows. */
   take(cut?: number): void {
     const reader = new JournalReader(this.#shard.journalPath, this.#shard.key);
     try {
       const { firstSequence, lastSequence } = reader.facts();
       if (lastSequence === 0) return;
-      // Trimmed since the last point beyond what that has: nothing of it is of use.
+      // The journal was trimmed beyond the end of the last point, so nothing of that point is of use.
       if (!this.#hasHead || firstSequence > this.#head.sequence + 1) {
         this.#segments = [];
         this.#rows = [];
@@ -98,7 +100,7 @@ export class JournalBackup {
     }
   }
 
-  /** The journal as it is in the point. Rows that the original does not have any more are left out. */
+  /** Returns the journal as it is in the point. Rows that the original no longer has are left out. */
   done(): BackedJournal {
     this.#close();
     const { sequence: last, chainLow, chainHigh } = this.#head;
@@ -124,8 +126,10 @@ export class JournalBackup {
   }
 
   /**
-   * A part that the folder had, and that every later point names. The same rows give the same part (SEGMENTS-2).
-   * @returns false if the journal does not have all of them any more: then the point has what it has
+   * Writes a part again that the folder once had and that every later point names. The same rows give the same part
+   * (SEGMENTS-2).
+   * @returns false if the journal no longer has all of the rows: then the journal is copied anew, as far as it goes
+   * back
    */
   #writeAgain({ part, first, last }: Segment, reader: JournalReader): boolean {
     if (first < reader.facts().firstSequence) return false;
@@ -174,7 +178,7 @@ function segmentOf(rows: readonly Row[]): Uint8Array {
   return writer.done();
 }
 
-/** The rows of a segment, which the caller checks. */
+/** Yields the rows of a segment. The caller checks them. */
 export function* rowsOf(bytes: Uint8Array): Generator<Row> {
   const reader = new ByteReader(bytes);
   while (!reader.isAtEnd) yield { sequence: reader.number(), bytes: new Uint8Array(reader.bytes()) };

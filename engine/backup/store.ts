@@ -2,16 +2,16 @@
  * The folder of backups: parts that are named by their content, and the points that name parts. It may be on any mount.
  * Owner: one command at a time, by a lock that ends with its process.
  *
- *   TARGET/objects/ab/<SHA-256>   a part: some of a file's pages, or some rows of a journal
- *   TARGET/points/<time>.json     a manifest (point.ts)
- *   TARGET/new/                   parts on their way
+ *   TARGET/objects/ab/<SHA-256> a part: some of a file's pages, or some rows of a journal TARGET/points/<time>.json a
+ *   manifest (point.ts) TARGET/new/ parts that are being written
  *
  * Invariants:
- *   STORE-1  A part with its name is whole and durable: it was written under another folder, synced, read back and
- *            compared, and renamed. So a backup that was interrupted goes on with the parts there are.
+ *   STORE-1  A part under its final name is complete and durable: it was written in another folder, synced, read back,
+ *            compared, and then renamed. So an interrupted backup continues with the parts that exist.
  *   STORE-2  A point is written after every part that it names, and removed before any of them.
  *   STORE-3  A folder that holds other things than backups is refused, and nothing in it is changed.
- *   STORE-4  While a point cannot be read, also one that was set aside, no part is removed: it may name it.
+ *   STORE-4  While any point cannot be read, even one that was set aside, no part is removed, because that point may
+ *            name it.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -41,20 +41,20 @@ export class BackupError extends Error {
   override readonly name: string = 'BackupError';
 }
 
-/** A part is not what it was. */
+/** A part differs from its hash. */
 export class DamagedPartError extends BackupError {
   override readonly name = 'DamagedPartError';
 }
 
-/** Another command has the folder: nothing is wrong with it or with what that one does. */
+/** Another command uses the folder; nothing is wrong with the folder or with that command. */
 export class FolderInUseError extends BackupError {
   override readonly name = 'FolderInUseError';
 }
 
-/** Why a point cannot be used; it is damaged, or it may be read by another user or another version. */
+/** A point that cannot be used, and why: it is damaged, or only another user or version can read it. */
 type PointProblem = { readonly name: string; readonly problem: string; readonly isDamaged: boolean };
 
-/** Parts that wait for the disk together. */
+/** The number of parts that are synced to disk together. */
 const MOST_WAITING = 256;
 const MOST_WAITING_BYTES = 64 << 20;
 const OWN_NAMES: ReadonlySet<string> = new Set([
@@ -66,7 +66,7 @@ const POINT_FILE = /^(\d{8}T\d{6}\.\d{3}Z)\.json$/;
 
 export class BackupStore {
   readonly folder: string;
-  /** Bytes of parts that were not there yet, and of all that were put. */
+  /** Bytes of parts that were new, and bytes of all parts that were put. */
   newBytes = 0;
   allBytes = 0;
   readonly #lock: Database.Database | null;
@@ -74,7 +74,7 @@ export class BackupStore {
   #waitingBytes = 0;
   readonly #isWaiting = new Set<PartName>();
 
-  /** For a command that writes. Makes the folder where there is none. */
+  /** Opens the folder for a command that writes; makes the folder if it does not exist. */
   static open(folder: string): BackupStore {
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -97,7 +97,7 @@ export class BackupStore {
     }
   }
 
-  /** For a command that reads: beside one that writes, too. */
+  /** Opens the folder for a command that only reads, even while another command writes. */
   static read(folder: string): BackupStore {
     if (!existsSync(join(folder, 'points'))) throw new BackupError(`${folder} holds no backups`);
     return new BackupStore(folder, null);
@@ -108,7 +108,7 @@ export class BackupStore {
     this.#lock = lock;
   }
 
-  /** For a copy of a database on its way; emptied by the next command. */
+  /** A path for the copy of a database while it is made; the next command removes it. */
   temporary(name: string): string {
     return join(this.folder, 'copying', name);
   }
@@ -125,7 +125,7 @@ export class BackupStore {
     return found;
   }
 
-  /** Oldest first, those that can be used and those that cannot. */
+  /** Lists all points, oldest first: the usable ones and the unusable ones. */
   points(): { readonly points: readonly Point[]; readonly problems: readonly PointProblem[] } {
     const all = this.pointNames().map((name) => this.#read(name));
     return {
@@ -134,7 +134,7 @@ export class BackupStore {
     };
   }
 
-  /** The newest one that is whole, for the next backup to go on from. */
+  /** The newest usable point, from which the next backup continues. */
   newest(): Point | null {
     return this.points().points.at(-1) ?? null;
   }
@@ -149,7 +149,7 @@ export class BackupStore {
       return { name, problem: accessProblem(path, error) ?? `${path}: ${errorMessage(error)}`, isDamaged: false };
     }
     const point = decodePoint(text);
-    // Another point under this name has a hash that is its own.
+    // A manifest that was renamed still has a valid hash, so its name is compared too.
     if (point === null || point.name !== name) {
       const what = point === null ? 'is damaged: its hash is another one' : `is the point ${point.name}`;
       return { name, problem: `${path} ${what}: ${VERIFY}${this.folder}\` sets it aside`, isDamaged: true };
@@ -199,7 +199,7 @@ export class BackupStore {
     return existsSync(this.#partPath(name));
   }
 
-  /** The bytes of a part, compared with its name. */
+  /** Returns the bytes of a part, after comparing them with its name. */
   part(name: PartName): Buffer {
     const path = this.#partPath(name);
     let bytes: Buffer;
@@ -218,7 +218,7 @@ export class BackupStore {
     return `${VERIFY}${this.folder}\` says which points are whole, and \`--point\` restores one`;
   }
 
-  /** One that another user owns is not damaged. */
+  /** A part that another user owns is not damaged. */
   isSound(name: PartName): boolean {
     const path = this.#partPath(name);
     try {
@@ -231,15 +231,15 @@ export class BackupStore {
   }
 
   /**
-   * The next backup writes it again, if the directory still has it.
-   * @returns the name that it has now; null if there is no such part
+   * The next backup writes the part again if the directory still has it.
+   * @returns the new name; null if there is no such part
    */
   setAside(name: PartName): string | null {
     const path = this.#partPath(name);
     return existsSync(path) ? renamed(path) : null;
   }
 
-  /** STORE-4 @returns the name that it has now */
+  /** STORE-4 @returns the new name */
   setPointAside(name: string): string {
     return renamed(this.#pointPath(name));
   }
@@ -253,7 +253,10 @@ export class BackupStore {
     syncDirectory(dirname(path));
   }
 
-  /** STORE-2, STORE-4. Removes points, and the parts that no other one names. @returns the bytes of these, or null */
+  /**
+   * STORE-2, STORE-4. Removes points, and the parts that no other point names.
+   * @returns the bytes of the removed parts, or null
+   */
   remove(names: readonly string[]): number | null {
     for (const name of names) rmSync(this.#pointPath(name));
     syncDirectory(join(this.folder, 'points'));
@@ -294,7 +297,7 @@ function requireOwn(folder: string): void {
   throw new BackupError(`${folder} holds other files (${other}): give an empty folder, or one of backups`);
 }
 
-/** SQLite's lock of a file ends with the process, however that ends. */
+/** SQLite's lock of a file ends with the process, however the process ends. */
 function lockOf(folder: string): Database.Database {
   const path = join(folder, 'lock.db');
   try {

@@ -1,4 +1,6 @@
-/** Typed-array columns of the pools: one array per field instead of one object per row; orders.ts has rows instead. */
+/**
+ * Typed-array columns of the pools: one array per field instead of one object per row. (orders.ts uses rows instead.)
+ */
 
 type Column = ArrayLike<number> & { set(source: ArrayLike<number>): void };
 
@@ -8,7 +10,7 @@ export function extend<T extends { set(source: ArrayLike<number>): void }>(from:
   return to;
 }
 
-/** A column with the same contents that has the index: its length doubled as often as that takes. */
+/** Returns a column with the same contents that contains the index: the length is doubled as often as necessary. */
 export function larger<C extends Column>(column: C, index: number, make: (length: number) => C): C {
   let length = 2 * column.length;
   while (length <= index) length *= 2;

@@ -1,17 +1,17 @@
 /**
- * Rows of one kind that changed since the last digest. Their parts of the digest are computed again when it is next
- * asked for, once, however often they changed meanwhile. Owner: the shard thread. Memory grows by doubling.
+ * Rows of one kind that changed since the last digest. Their parts of the digest are recomputed once, when the digest
+ * is next asked for, however often the rows changed meanwhile. Owner: the shard thread. Memory grows by doubling.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { extend } from './columns.ts';
 
 const FIRST_ROWS = 64;
-/** Few, for the same reason as INITIAL_ROW_BYTES (journal/row.ts). */
+/** A small number, for the same reason as INITIAL_ROW_BYTES (journal/row.ts). */
 const FIRST_LISTED = 8;
 
 export class DirtyRows {
   count = 0;
-  /** The first `count` are dirty, in order of their first change. */
+  /** The first `count` entries are dirty, in order of their first change. */
   rows = new Int32Array(FIRST_LISTED);
   #isDirty = new Uint8Array(FIRST_ROWS);
 

@@ -1,12 +1,12 @@
 /**
  * Writes a shard's state to a file and reads it back. Every stateful class has one `persist(io)` that names its parts
- * once. The same calls, in the same order, write or read, so the two directions cannot differ.
+ * once. Writing and reading use the same calls in the same order, so the two cannot differ.
  *
  * A part is a SNAPSHOT_PART (RECORDS.md) and its elements, padded to eight bytes. A file is written once, front to
  * back, and never changed.
  *
  * Invariants:
- *   PART-1  A part is read as the kind that was written, with as many elements.
+ *   PART-1  A part is read as the kind as which it was written, with the same number of elements.
  *   PART-2  crc is the CRC-32C of the header before it and of the padded elements.
  *   PART-3  A number is a safe integer.
  *   PART-4  The seal follows the last part: the tag of all bytes before it.
@@ -33,16 +33,16 @@ assert(SNAPSHOT_PART.BYTES % 8 === 0, 'PART-2: header and elements are whole wor
 assert(SNAPSHOT_PART.crc === SNAPSHOT_PART.WORDS - 1, 'PART-2: the checksum covers the header before it');
 
 const KIND = { NUMBER: 1, U8: 2, U16: 3, U32: 4, I32: 5, F64: 6 } as const;
-/** A low and a high word. */
+/** The low and the high word of a number. */
 const NUMBER_WORDS = 2;
 
-/** The file cannot be used as a snapshot; an older one may be usable. */
+/** The file cannot be used as a snapshot; an older file may be usable. */
 export class SnapshotError extends Error {
   override readonly name = 'SnapshotError';
 }
 
 export type SnapshotIo = {
-  /** The layout version of the file: a part that an older version lacks is neither written nor read. */
+  /** The layout version of the file. A part that an older version lacks is neither written nor read. */
   readonly version: number;
   /** A safe integer of either sign. */
   number(value: number): number;
@@ -98,7 +98,7 @@ export class SnapshotWriter implements SnapshotIo {
     writeAll(this.#fd, new Uint8Array(this.#mac.end().buffer));
   }
 
-  /** Makes everything written durable. */
+  /** Makes everything that was written durable. */
   sync(): void {
     fsyncSync(this.#fd);
   }
@@ -114,7 +114,7 @@ export class SnapshotWriter implements SnapshotIo {
 
   #write(kind: number, column: Column, count: number): void {
     assert(count * column.BYTES_PER_ELEMENT === column.byteLength, 'PART-1: the count is that of the elements');
-    // A copy in whole words, as the checksum reads words.
+    // Copies into whole words, because the checksum reads words.
     const padded = new Uint8Array((column.byteLength + 7) & ~7);
     padded.set(new Uint8Array(column.buffer, column.byteOffset, column.byteLength));
     this.#part[SNAPSHOT_PART.kind] = kind;
@@ -128,7 +128,7 @@ export class SnapshotWriter implements SnapshotIo {
 }
 
 export class SnapshotReader implements SnapshotIo {
-  /** Set once it has been read. */
+  /** Set once the header has been read. */
   version = 0;
   readonly #fd: number;
   readonly #mac: Mac | null;
@@ -136,7 +136,7 @@ export class SnapshotReader implements SnapshotIo {
   readonly #fileBytes: number;
   readonly #part = new Uint32Array(SNAPSHOT_PART.WORDS);
 
-  /** @param mac null for a file whose seal is not checked. */
+  /** @param mac null if the seal is not to be checked. */
   constructor(path: string, mac: Mac | null) {
     this.#path = path;
     this.#mac = mac;
@@ -202,7 +202,7 @@ export class SnapshotReader implements SnapshotIo {
   }
 }
 
-/** Covers the header of the part, too: otherwise a changed count could go unnoticed where only padding moves. */
+/** Covers the header of the part too: otherwise a changed count could go unnoticed if only padding moves. */
 function checksum(part: Uint32Array, padded: Uint8Array<ArrayBuffer>): number {
   const header = crc32c({ words: part, bytes: new Uint8Array(part.buffer) }, 0, SNAPSHOT_PART.crc * 4);
   return crc32c({ words: new Uint32Array(padded.buffer), bytes: padded }, 0, padded.byteLength, header);

@@ -1,21 +1,20 @@
 /**
  * The journal of one shard: every accepted command with the events it caused, in a SQLite file of its own (RULES.md
- * 10.5).
- * Owner: the shard thread has the only connection that writes rows. The projector reads through a JournalReader, and a
- * Checkpointer, where there is one, copies pages from the WAL into the file.
+ * 10.5). Owner: the shard thread has the only connection that writes rows. The projector reads through a JournalReader,
+ * and a Checkpointer, if there is one, copies pages from the WAL into the file.
  *
- * The records of a batch are one row, which is built in memory and written by the commit. row.ts describes a row,
+ * The records of a batch form one row, which is built in memory and written by the commit. row.ts describes a row,
  * file.ts the file around it. A second file holds the high-water mark (mark.ts), because SQLite cuts a damaged WAL
  * short without an error.
  *
  * Invariants:
  *   JOURNAL-1  Sequences of records start at 1 and have no gap.
  *   JOURNAL-2  A batch is one transaction: its records become durable together, at `commit`, or none does. It is one
- *              row, or several where one would be too long (ROW-6); no row has records of two batches.
- *   JOURNAL-3  After a failed statement nothing is written any more. What a failed fsync left on the disk is unknown,
- *              and a second try could report success for pages that are gone, so the shard ends and recovers from the
- *              file.
- *   JOURNAL-4  Only the oldest rows are trimmed, as a whole, and never the last: it says where the journal continues.
+ *              row, or several rows if one would be too long (ROW-6); no row has records of two batches.
+ *   JOURNAL-3  After a failed statement nothing more is written. After a failed fsync the content of the disk is
+ *              unknown, and a second try could report success for pages that are lost, so the shard ends and recovers
+ *              from the file.
+ *   JOURNAL-4  Only the oldest rows are trimmed, each as a whole. The last row stays: the journal continues there.
  *   JOURNAL-5  The mark is written after the commit it names and before any reply to that commit is published.
  */
 import type Database from 'better-sqlite3';
@@ -43,24 +42,24 @@ import { RowReader } from './rowReader.ts';
 import { RowWriter } from './rowWriter.ts';
 import type { ShardKey } from './shardKey.ts';
 
-/** Bytes written between two requests to the checkpointer: few syncs, and none of them long. */
+/** Bytes written between two requests to the checkpointer, chosen so that syncs are few and none takes long. */
 const REQUEST_BYTES = 4 << 20;
 /**
- * Bytes written between two checkpoints of a journal that has no checkpointer. Each holds up a commit for 4-25 ms, so
- * they should be rare; but a restart has to read the whole WAL again.
+ * Bytes written between two checkpoints of a journal that has no checkpointer. Each delays a commit by 4-25 ms, so
+ * checkpoints should be rare; but a restart has to read the whole WAL again.
  */
 const OWN_CHECKPOINT_BYTES = 16 << 20;
-/** Bytes after which the writer makes a checkpoint itself, when the checkpointer has ended or is too slow. */
+/** After so many bytes the writer makes a checkpoint itself, because the checkpointer has ended or is too slow. */
 const LATE_CHECKPOINT_BYTES = 128 << 20;
 /** The WAL starts anew at about this length (RESTART_DUE_PAGES of the checkpointer). */
 const WAL_CYCLE_BYTES = 32 << 20;
-/** By then a checkpointer that runs has copied as much; one that does not must not stop the shard. */
+/** A running checkpointer has copied its share after this time; a stopped one must not stop the shard. */
 const LATE_WAIT_MS = 1000;
-/** Bytes of a commit beside its rows: the page in which they start is written again, and one page above it. */
+/** Bytes that a commit writes beside its rows: the page in which they start is written again, and one page above it. */
 const COMMIT_BYTES = 2 * 4096;
-/** Bytes of a trim, roughly: the emptied pages are linked in a list. */
+/** Roughly the bytes that a trim writes: the emptied pages are linked in a list. */
 const TRIM_BYTES = 1 << 20;
-/** Records that one call of `trim` deletes, and the rest of their row: a few milliseconds, between two batches. */
+/** Records that one call of `trim` deletes, beside the rest of their row: a few milliseconds between two batches. */
 const TRIM_RECORDS = 1000;
 
 assert(
@@ -79,15 +78,15 @@ export class Journal implements JournalStore {
   readonly #oldest: Database.Statement<[], number | null>;
   readonly #trim: Database.Statement<[number]>;
   readonly #mark: Mark;
-  /** After the last row that was written, which is behind the records of the batch. */
+  /** The head after the last written row. Records of the current batch come later. */
   readonly #head: JournalHead;
   readonly #rows: RowWriter;
-  /** True after a part of the batch was written, as rows of its own. */
+  /** True once a part of the batch has been written, as rows of its own. */
   #isInTransaction = false;
   readonly #reserve: WalReserve;
-  /** The mark as it was at the opening: a replay must pass through exactly this head. */
+  /** The mark as it was when the journal was opened: a replay must pass through exactly this head. */
   readonly #reached: JournalHead;
-  /** The newest head that control.db has, which a replay must pass through as well. */
+  /** The newest head that control.db has; a replay must pass through it as well. */
   readonly #known: JournalHead;
   #isPoisoned = false;
   #checkpoints: CheckpointCell | null = null;
@@ -99,7 +98,7 @@ export class Journal implements JournalStore {
 
   /**
    * Opens or creates the file. Its last row is checked here, all others by `replay`.
-   * @param start the head of a new file: after the rows that a repair leaves out.
+   * @param start the head with which a new file begins: after the rows that a repair leaves out.
    */
   static open(options: JournalOptions, start = new JournalHead(0, 0, 0)): Journal {
     requireWholeLog(options);
@@ -160,7 +159,7 @@ export class Journal implements JournalStore {
     return this.#head.sequence;
   }
 
-  /** The file is the only place. */
+  /** Does nothing: the file is the only place. */
   handOver(): void {}
 
   get head(): JournalHead {
@@ -168,7 +167,7 @@ export class Journal implements JournalStore {
     return this.#head.copy();
   }
 
-  /** The oldest record that was not trimmed, or the next one when there are none. */
+  /** The oldest record that was not trimmed, or the next record if there are none. */
   get firstSequence(): number {
     try {
       const row = prepared<[], Row>(this.#db, 'SELECT sequence, bytes FROM journal ORDER BY sequence LIMIT 1').get();
@@ -185,7 +184,7 @@ export class Journal implements JournalStore {
     this.isStaged = true;
   }
 
-  /** Appends a row of another journal as it is. The caller has checked that it follows. */
+  /** Appends a row of another journal unchanged. The caller has checked that it follows. */
   appendCopy(row: Row): void {
     assert(this.#rows.isEmpty, 'JOURNAL-1: a copied row follows whole rows');
     this.#stage(firstSequenceOf(row));
@@ -199,7 +198,7 @@ export class Journal implements JournalStore {
     const last = this.lastSequence;
     this.#isPoisoned = true;
     try {
-      // Outside of a transaction an INSERT is one of its own, which a batch of one row needs only.
+      // Outside of a transaction an INSERT is its own transaction, and a batch of one row needs no more.
       if (!this.#rows.isEmpty) this.#insertRow(this.#finishRow(), this.#rows.crc, last);
       if (this.#isInTransaction) this.#commit.run();
     } catch (error) {
@@ -225,7 +224,7 @@ export class Journal implements JournalStore {
     return this.#rows.finish(this.#head);
   }
 
-  /** Writes rows of a batch that goes on. */
+  /** Writes rows of a batch that is not complete yet. */
   #writePart(bytes: Uint8Array, crc: number, sequence: number): void {
     this.#isPoisoned = true;
     try {
@@ -246,7 +245,7 @@ export class Journal implements JournalStore {
     this.#head.advance(crc, sequence);
   }
 
-  /** Unchecked. */
+  /** Returns a row without checking it. */
   rowAfter(sequence: number): Row | undefined {
     const sql = 'SELECT sequence, bytes FROM journal WHERE sequence > ? ORDER BY sequence LIMIT 1';
     return prepared<[number], Row>(this.#db, sql).get(sequence);
@@ -281,7 +280,7 @@ export class Journal implements JournalStore {
     this.#reserve.refill();
   }
 
-  /** Bytes that commits can write on a full disk. */
+  /** Bytes that commits can still write if the disk is full. */
   reserveLeftBytes(): number {
     return this.#reserve.leftBytes();
   }
@@ -291,7 +290,7 @@ export class Journal implements JournalStore {
     this.#checkpoints = cell;
   }
 
-  /** From now on another place gets each row as well, before this machine syncs it, in the layout that it takes. */
+  /** From now on `copy` gets each row too, in this version of the layout, before this machine syncs the row. */
   copiesTo(copy: RowCopy, version: number): void {
     assert(!this.isStaged, 'JOURNAL-2: a batch goes to the same places as a whole');
     this.#copy = copy;
@@ -313,7 +312,7 @@ export class Journal implements JournalStore {
     }
   }
 
-  /** Records that are not committed are dropped. */
+  /** Uncommitted records are dropped. */
   close(): void {
     try {
       if (!this.isStaged && !this.#isPoisoned) tryCheckpoint(this.#db);
@@ -330,7 +329,7 @@ export class Journal implements JournalStore {
     this.#bytesSinceCheckpoint += bytes;
   }
 
-  /** Called between two batches: replies to durable commands should not wait for a checkpoint. */
+  /** Called between two batches, so that replies to durable commands need not wait for a checkpoint. */
   #checkpointIfDue(): void {
     const cell = this.#checkpoints;
     const most = cell === null ? OWN_CHECKPOINT_BYTES : LATE_CHECKPOINT_BYTES;
@@ -361,19 +360,19 @@ export class Journal implements JournalStore {
       throw located(error, `${this.#path}: checkpoint`);
     }
     this.#isPoisoned = false;
-    // While the checkpointer copies, this copied nothing: it is tried again soon, before the WAL has doubled.
+    // While the checkpointer copies, this call copies nothing and is tried again soon, before the WAL has doubled.
     const isBusy = pages !== null && pages < 0;
     this.#bytesSinceCheckpoint = isBusy ? Math.max(0, this.#bytesSinceCheckpoint - REQUEST_BYTES) : 0;
   }
 
-  /** @param before the sequence before the row after which `head` stands. */
+  /** @param before the sequence number before the row after which `head` stands. */
   #requireBetween(before: number, head: JournalHead, anchor: JournalHead, witness: string): void {
     const { sequence } = anchor;
     if (sequence <= before || sequence > head.sequence || head.equals(anchor)) return;
     throw new JournalError(`journal ${this.#path}: sequence ${sequence}: not what ${witness} says was written`);
   }
 
-  /** A journal that ends before its mark, or has rows and no mark, has lost records that may have been acknowledged. */
+  /** A journal that ends before its mark, or has rows but no mark, has lost possibly acknowledged records. */
   #checkMark(hasRows: boolean): JournalHead {
     const marked = this.#mark.read();
     const { sequence } = this.#head;

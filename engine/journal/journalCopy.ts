@@ -1,8 +1,8 @@
 /**
- * A journal that is made from the rows of another one: of a member that joins a cluster, or of a backup.
+ * Makes a journal from the rows of another journal, for a member that joins a cluster or for a backup.
  *
  * Invariant:
- *   JOURNALCOPY-1  The rows follow from one another, and were written with the key of their shard.
+ *   JOURNALCOPY-1  Each row follows its predecessor, and was written with the key of the shard.
  */
 import { Journal } from './journal.ts';
 import { firstSequenceOf, type JournalHead, type Row } from './row.ts';
@@ -10,7 +10,7 @@ import { RowReader } from './rowReader.ts';
 import type { ShardKey } from './shardKey.ts';
 
 type JournalCopyOptions = {
-  /** Of a file that does not exist. */
+  /** The path of a file that does not exist yet. */
   readonly path: string;
   readonly shard: number;
   readonly shards: number;
@@ -36,13 +36,13 @@ export class JournalCopy {
     this.#journal.appendCopy(row);
   }
 
-  /** Makes the rows so far one transaction. A shard without records has a journal too. */
+  /** Commits the rows so far as one transaction. A shard without records gets a journal too. */
   commit(): void {
     this.#journal ??= this.#open();
     this.#journal.commit();
   }
 
-  /** The checkpoint of a journal that is closed makes it durable. */
+  /** The checkpoint at closing makes the journal durable. */
   close(): void {
     this.#journal?.close();
   }

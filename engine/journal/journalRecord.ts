@@ -1,6 +1,6 @@
 /**
- * A record of a journal in memory: what the engine hands to the journal, and what a journal hands to a replay. One view
- * is used for many records, so that nothing is allocated for a record. Code that keeps a record makes a copy of it.
+ * A record of a journal in memory: the engine passes it to the journal, and a journal passes it to a replay. One view
+ * serves many records, so that nothing is allocated per record. Code that keeps a record makes a copy of it.
  */
 
 /** Finished wire records, back to back: `bytes` long from `word` on. */
@@ -15,21 +15,21 @@ class RecordSpan {
     this.bytes = bytes;
   }
 
-  /** The word after the last one. */
+  /** The word after the last record. */
   get end(): number {
     return this.word + (this.bytes >>> 2);
   }
 }
 
 export class JournalRecord {
-  /** Shard sequence. */
+  /** The shard's sequence number. */
   sequence = 0;
   timeMs = 0;
   /** One command, and the events it caused. */
   readonly command = new RecordSpan();
   readonly events = new RecordSpan();
 
-  /** The same record in memory of its own. */
+  /** A copy of this record in its own memory. */
   copy(): JournalRecord {
     const { command, events } = this;
     const words = new Uint32Array((command.bytes + events.bytes) >>> 2);

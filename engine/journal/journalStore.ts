@@ -7,30 +7,30 @@ import type { JournalHead } from './row.ts';
 
 /** The durable log of a shard. */
 export type JournalStore = {
-  /** The last committed or staged sequence, 0 when there is none. */
+  /** The sequence number of the last committed or staged record, 0 if there is none. */
   readonly lastSequence: number;
-  /** True while records are appended that are not committed. */
+  /** True while there are appended records that are not committed. */
   readonly isStaged: boolean;
   append(record: JournalRecord): void;
   /** Returns when all appended records are durable on this machine. */
   commit(): void;
   /**
-   * The last record that no failure takes away any more: of the committed ones each, or in a cluster those that the
-   * replicated log has as well (replicatedJournal.ts).
+   * The last record that no failure can take away: the last committed record, or in a cluster the last one that the
+   * replicated log has too (replicatedJournal.ts).
    */
   readonly heldSequence: number;
-  /** Hands over committed rows that another place had no room for. */
+  /** Hands over committed rows for which the other place had no room before. */
   handOver(): void;
   /** The end of the journal, between two batches. */
   readonly head: JournalHead;
   /** Visits every record after `after`; a view is valid until the visitor returns. */
   replay(after: JournalHead, visit: RecordVisitor): void;
-  /** Housekeeping for a moment without commands: syncs the mark, copies the WAL. */
+  /** Housekeeping in a moment without commands: syncs the mark, copies the WAL. */
   idle(): void;
-  /** Deletes the rows up to `sequence`, a limited number at a time. @returns whether some of them may be left. */
+  /** Deletes the rows up to `sequence`, a limited number at a time. @returns true if some of the rows may remain. */
   trim(sequence: number): boolean;
   close(): void;
 };
 
-/** Gets each row before it is written here. Its bytes are valid until it returns. */
+/** Gets each row before it is written here. The row's bytes are valid until the call returns. */
 export type RowCopy = (sequence: number, bytes: Uint8Array) => void;

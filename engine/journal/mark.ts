@@ -1,7 +1,7 @@
 /**
- * The high-water mark of a journal: a small file beside it with the last durable sequence and its chain value. SQLite
- * cuts a damaged WAL short without an error; the mark shows that rows are missing.
- * Owner: the shard thread writes it, after each commit and before any reply to that commit is published.
+ * The high-water mark of a journal: a small file beside it with the last durable sequence number and its chain value.
+ * SQLite cuts a damaged WAL short without an error; the mark shows that rows are missing. Owner: the shard thread
+ * writes it, after each commit and before any reply to that commit is published.
  *
  *   byte 0    copy A, a HIGH_WATER_MARK (RECORDS.md)
  *   byte 512  copy B, the same
@@ -12,9 +12,9 @@
  *           mark has lost rows that may have been acknowledged.
  *   MARK-3  The sequence never decreases.
  *
- * Every commit writes the mark into the page cache, which survives the process. It is synced by idle housekeeping and
- * at least every SYNC_EVERY commits. After a power cut it may be some commits old, which makes it a weaker bound, never
- * a wrong one.
+ * Every commit writes the mark into the page cache, which survives the process. Idle housekeeping syncs it, at the
+ * latest after SYNC_EVERY commits. After a power cut the mark may be some commits old: then it is a weaker bound, but
+ * never a wrong one.
  */
 import { closeSync, constants, existsSync, fdatasyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { assert } from '../../shared/base/assert.ts';
@@ -48,7 +48,7 @@ export class Mark {
   readonly #fd: number;
   readonly #words = new Uint32Array(HIGH_WATER_MARK.WORDS);
   readonly #bytes = new Uint8Array(this.#words.buffer);
-  /** The copy that is written next: the older one. */
+  /** The copy that is written next, which is the older one. */
   #copy = 0;
   #sequence = 0;
   /** Commits since the last sync. */
@@ -61,7 +61,7 @@ export class Mark {
     this.#words[HIGH_WATER_MARK.shard] = shard;
   }
 
-  /** The newer of the copies that are whole, or null where none is. */
+  /** Returns the newer of the intact copies, or null if none is intact. */
   read(): JournalHead | null {
     const newest = newestCopy(this.#fd, this.#words[HIGH_WATER_MARK.shard]);
     if (newest === null) return null;
@@ -98,7 +98,7 @@ export class Mark {
   }
 }
 
-/** Reads the mark of a journal that another thread writes. Null where no copy is whole. */
+/** Reads the mark of a journal that another thread writes. Null if no copy is intact. */
 export function readMark(path: string, shard: number): JournalHead | null {
   if (!existsSync(path)) return null;
   const fd = openSync(path, 'r');

@@ -2,7 +2,7 @@
  * Reads a journal while its shard writes it: for the projector, the snapshot maker and the operator's tools. Every row
  * is checked by its checksum, its chain value and its tag.
  *
- * Reads are limited in records and end with a whole row: the one that reaches the limit.
+ * A read has a limit of records; it ends with the whole row that reaches the limit.
  */
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
@@ -17,20 +17,20 @@ import type { ShardKey } from './shardKey.ts';
 /** Records that `visitWhole` reads at a time. */
 const WHOLE_ROWS = 1000;
 
-/** Records from one sequence to another, both included. */
+/** Records from one sequence number to another, both included. */
 export type SequenceRange = { readonly from: number; readonly to: number };
 
-/** Where a reader has its rows from, unchecked. */
+/** A source of rows, which it does not check. */
 export type RowSource = {
-  /** The path of the file, for errors. */
+  /** The path of the file, for error messages. */
   readonly name: string;
   facts(): StoredFacts;
-  /** From the row with one record to the row with another, or to the end. */
+  /** Returns the rows from the row with one record to the row with another, or to the end. */
   rows(from: number, to: number): Row[];
   close(): void;
 };
 
-/** The facts in the `meta` table of a file, absent where they are lost, and the range of its rows. */
+/** The facts in the `meta` table of a file, absent if they are lost, and the range of its rows. */
 export type StoredFacts = {
   readonly layoutVersion?: number | undefined;
   readonly shard?: number | undefined;
@@ -39,7 +39,7 @@ export type StoredFacts = {
   readonly lastSequence: number;
 };
 
-/** The rows as SQLite has them. Reads are short: an open read keeps checkpoints from copying the whole WAL. */
+/** Rows as SQLite returns them. Reads are short, because an open read keeps checkpoints from copying the whole WAL. */
 class StoredRows implements RowSource {
   readonly #db: Database.Database;
   readonly #rows: Database.Statement<[number, number, number], Row>;
@@ -88,40 +88,41 @@ export class JournalReader {
   readonly #source: RowSource;
   readonly #reader: RowReader;
 
-  /** @param source other than SQLite: what is left in a damaged file (salvagedRows.ts). */
+  /** @param source a source other than SQLite: the rows left in a damaged file (salvagedRows.ts). */
   constructor(path: string, key: ShardKey, source: RowSource = new StoredRows(path)) {
     this.#source = source;
     this.#reader = new RowReader(path, key);
   }
 
-  /** The facts that the file has of itself, and the range of its rows, unchecked. */
+  /** Returns the facts that the file states about itself, and the range of its rows, unchecked. */
   facts(): JournalFacts {
     const { oldestRow, ...facts } = this.#source.facts();
     return { ...facts, firstSequence: oldestRow === null ? 1 : this.#startOfOldest(oldestRow) };
   }
 
-  /** The head before the row that begins with a record, as the row itself claims it. */
+  /** Returns the head before the row that begins with a record, as the row itself claims. */
   headBefore(sequence: number): JournalHead {
     if (sequence === 1) return new JournalHead(0, 0, 0);
     return this.#reader.headBefore(this.#read(sequence, 1)[0], sequence);
   }
 
-  /** The head after the row that ends with a record. */
+  /** Returns the head after the row that ends with a record. */
   headAfter(sequence: number): JournalHead {
     const row = this.#read(sequence, 1)[0];
     if (row?.sequence !== sequence) throw new JournalError(`sequence ${sequence}: no row ends with it`);
     return this.#reader.headAfter(row);
   }
 
-  /** The first record of the row with a record, as the row itself claims it. */
+  /** Returns the first record of the row that contains a record, as the row itself claims. */
   startOfRow(sequence: number): number {
     const row = this.#read(sequence, 1)[0];
     return row === undefined ? sequence : firstSequenceOf(row);
   }
 
   /**
-   * Visits the next `limit` records after `head` and the rest of the row of the last one, and moves `head` with them.
-   * The read ends before the first visit. @returns the number of records.
+   * Visits the next `limit` records after `head`, and the rest of the last record's row, and moves `head` past them.
+   * The database read ends before the first visit.
+   * @returns the number of records.
    */
   readFrom(head: JournalHead, limit: number, visit: RecordVisitor): number {
     assert(limit > 0, 'journal reader: a read has a bound');
@@ -136,7 +137,7 @@ export class JournalReader {
     return head.sequence - before;
   }
 
-  /** The rows of the next `limit` records as they are, checked; `head` moves with them. */
+  /** Returns the rows of the next `limit` records unchanged, after checking them, and moves `head` past them. */
   copiesFrom(head: JournalHead, limit: number): Row[] {
     const rows = this.#read(head.sequence + 1, limit);
     for (const row of rows) this.#reader.load(row, head);
@@ -144,8 +145,8 @@ export class JournalReader {
   }
 
   /**
-   * Visits the records of a range whose rows are whole by themselves, whatever is damaged or missing between them.
-   * @returns their sequences, as ranges without a gap.
+   * Visits the records in a range whose rows are intact by themselves, whatever is damaged or missing between them.
+   * @returns their sequence numbers, as ranges without gaps.
    */
   visitWhole({ from, to }: SequenceRange, visit: RecordVisitor): SequenceRange[] {
     const ranges: { from: number; to: number }[] = [];
@@ -167,7 +168,9 @@ export class JournalReader {
     return ranges;
   }
 
-  /** True if the journal continues at `head` with the same history before it. Older rows may be trimmed. */
+  /**
+   * Returns true if the journal continues at `head` with the same history before it. Older rows may have been trimmed.
+   */
   continues(head: JournalHead): boolean {
     const row = this.#read(head.sequence, 1)[0];
     if (row?.sequence === head.sequence) return this.#reader.headAfter(row).equals(head);
@@ -189,7 +192,7 @@ export class JournalReader {
     }
   }
 
-  /** Its last record where its pages cannot be read: what is wrong with it is found out by who reads it. */
+  /** Returns `sequence` if the row's pages cannot be read: the next read of the row then finds the damage. */
   #startOfOldest(sequence: number): number {
     try {
       return this.startOfRow(sequence);
@@ -198,7 +201,10 @@ export class JournalReader {
     }
   }
 
-  /** The rows of `limit` records from a sequence on. An error names the journal: callers have other databases, too. */
+  /**
+   * Reads the rows of `limit` records from a sequence number on. Errors name the journal, because callers have other
+   * databases too.
+   */
   #read(sequence: number, limit: number): Row[] {
     try {
       return this.#source.rows(sequence, sequence + limit - 1);
@@ -209,6 +215,6 @@ export class JournalReader {
 }
 
 type JournalFacts = Omit<StoredFacts, 'oldestRow'> & {
-  /** 1 when there are no rows, and then `lastSequence` is 0. */
+  /** 1 if there are no rows; then `lastSequence` is 0. */
   readonly firstSequence: number;
 };

@@ -1,13 +1,14 @@
 /**
- * The journal of a shard in a cluster: the file of this machine, and a copy of each row in the replicated
- * log. A commit hands the row to the replication thread before it syncs the file, so both are written at the same time.
- * Owner: the shard thread, once its shard leads (shard/main.ts).
+ * The journal of a shard in a cluster: the file of this machine, and a copy of each row in the replicated log. A commit
+ * passes the row to the replication thread before it syncs the file, so both are written at the same time. Owner: the
+ * shard thread, once its shard leads (shard/main.ts).
  *
  * Invariants:
- *   REPLICATEDJOURNAL-1  A record is held when it is durable in the file and in the log: `heldSequence` passes neither.
- *   REPLICATEDJOURNAL-2  The log gets the rows of the file, byte for byte and in order, from the first one on that is
- *                        appended here. All before it are in the log already.
- *   REPLICATEDJOURNAL-3  Rows have the version of this lead, which every member reads (FORMATS-1).
+ *   REPLICATEDJOURNAL-1  A record is held once it is durable in both the file and the log: `heldSequence` is never
+ *                        ahead of either.
+ *   REPLICATEDJOURNAL-2  The log gets the rows of the file, byte for byte and in order, from the first row that is
+ *                        appended here. The log already has all rows before it.
+ *   REPLICATEDJOURNAL-3  Rows have the version chosen for this lead, which every member can read (FORMATS-1).
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { OutboxProducer, Replication } from '../../shared/wire/replication.ts';
@@ -18,7 +19,7 @@ import type { JournalHead } from './row.ts';
 
 type ReplicatedJournalParts = {
   readonly shard: number;
-  /** With nothing staged; its last row is the log's last one of this shard. */
+  /** Has nothing staged; its last row is the last row that the log has of this shard. */
   readonly journal: Journal;
   readonly replication: Pick<Replication, 'held' | 'format'>;
   readonly outbox: Pick<OutboxProducer, 'put' | 'flush'>;

@@ -1,23 +1,25 @@
 /**
- * A row of a journal: the records of a batch, their check, and the chain that ties each row to all rows before it.
+ * A row of a journal: the records of a batch, their checksum, and the chain that binds each row to all rows before it.
  * SQLite returns a row with a flipped bit, or a row of another history, without an error.
  *
- * A row's bytes are a JOURNAL_ROW (RECORDS.md) and its records without a gap, each of them a JOURNAL_RECORD, the
- * command and its events. The events RECORD, REPLY and READY are not stored. SQLite's key is the row's last sequence:
- * the rows after a sequence begin with the one that has the next record, and a trim up to a sequence takes whole rows
- * only. rowWriter.ts builds rows, rowReader.ts checks them.
+ * A row's bytes are a JOURNAL_ROW (RECORDS.md), followed without a gap by its records: each is a JOURNAL_RECORD, the
+ * command and its events. The events RECORD, REPLY and READY are not stored. SQLite's key is the sequence number of the
+ * row's last record. So "the rows after a sequence number" begin with the row that has the next record, and a trim up
+ * to a sequence number takes whole rows only. rowWriter.ts builds rows, rowReader.ts checks them.
  *
- * Versions 1 and 2 hold one record in each row, an OLD_JOURNAL_ROW. They are read, also before rows of version 3.
+ * Versions 1 and 2 hold one record in each row, an OLD_JOURNAL_ROW. They can still be read, also when rows of version 3
+ * follow.
  *
  * Invariants:
- *   ROW-1  A row is as long as its header and what the header says of the rest, and each part is a multiple of 8. The
- *          lengths of the records add up to the row's, and there is one for each sequence from its first to its last.
+ *   ROW-1  A row is as long as its header plus the length that the header gives for the rest, and each part is a
+ *          multiple of 8. The lengths of the records add up to the row's, and there is one record for each sequence
+ *          number from the first to the last.
  *   ROW-2  crc is the CRC-32C of all bytes after it.
- *   ROW-3  chain(row) = mix(chain(row before), crc, last sequence), and a row holds the chain value of the row before,
- *          which ends right before its first sequence. The chain value of nothing is 0.
- *   ROW-4  A record holds exactly one command, which comes first.
- *   ROW-5  tag authenticates everything after crc, with zeros in its own place. Rows from `keyedFrom` of the key on are
- *          refused without a good tag. Rows of version 1 have none.
+ *   ROW-3  chain(row) = mix(chain(previous row), crc, last sequence number). A row contains the chain value of the
+ *          previous row, which ends right before its first sequence number. The chain value before the first row is 0.
+ *   ROW-4  A record has exactly one command, which comes first.
+ *   ROW-5  tag authenticates everything after crc, with zeros in place of the tag. From the key's `keyedFrom` on, rows
+ *          without a valid tag are refused. Rows of version 1 have none.
  *   ROW-6  A row of several records is at most MOST_ROW_BYTES long.
  */
 import { assert } from '../../shared/base/assert.ts';
@@ -28,18 +30,21 @@ import type { RecordBuffer } from '../../shared/wire/record.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import type { ShardKey } from './shardKey.ts';
 
-/** A new one comes with a migration of control.db, by which an older version refuses the directory in one line. */
+/** A new version comes with a migration of control.db, so that an older program refuses the directory with one line. */
 export const JOURNAL_VERSION = FORMATS.journal.newest;
-/** In a cluster whose members do not all read the newest one, a leader writes an older one (RULES.md 18.15). */
+/** In a cluster whose members cannot all read the newest version, a leader writes an older one (RULES.md 18.15). */
 export const OLDEST_WRITTEN = FORMATS.journal.oldest;
 export const OLDEST_READ = 1;
-/** From this version on a row has the records of a batch. */
+/** From this version on, a row has all records of a batch. */
 const FIRST_OF_BATCHES = 3;
-/** Of a row of several records: nearly every batch is one row, and damage to one costs few records more. */
+/**
+ * The limit for a row of several records: nearly every batch fits into one row, and damage to a row costs few more
+ * records.
+ */
 export const MOST_ROW_BYTES = 1 << 18;
 /**
- * The memory in which a row is built or read. It grows with the first that is longer, which a rehearsal has
- * (gateway/wiring/rehearsal.ts): V8 throws the code of an order away when that comes only later.
+ * The memory in which a row is built or read. It grows with the first longer row. The rehearsal has such a row
+ * (gateway/wiring/rehearsal.ts), because V8 would discard the compiled code of an order if the growth came later.
  */
 export const INITIAL_ROW_BYTES = 1 << 12;
 
@@ -93,15 +98,15 @@ assert(
   'row: what every version has is at the same place in each',
 );
 
-/** The journal is damaged or belongs elsewhere. Nothing is repaired by itself: an operator has to decide. */
+/** The journal is damaged or belongs elsewhere. No repair is automatic: an operator has to decide. */
 export class JournalError extends Error {
   override readonly name = 'JournalError';
 }
 
-/** A row that a later version of this program wrote: it is not damaged, and nothing may be given up for it. */
+/** A later version of this program wrote the row: it is not damaged, and nothing may be given up because of it. */
 export class NewerRowError extends JournalError {}
 
-/** As SQLite has it: `sequence` is that of the row's last record. */
+/** A row as SQLite stores it: `sequence` is the number of the row's last record. */
 export type Row = { readonly sequence: number; readonly bytes: Uint8Array };
 
 /** A position in a journal: after the row that ends with `sequence`, with its chain value as two signed words. */
@@ -119,7 +124,7 @@ export class JournalHead {
   }
 
   /**
-   * Moves after the next row, which ends with `sequence`. The mix has two lanes with odd multipliers, each folded into
+   * Moves past the next row, which ends with `sequence`. The mix has two lanes with odd multipliers, each folded into
    * the other: it is cheap and not cryptographic.
    */
   advance(crc: number, sequence: number): void {
@@ -140,7 +145,7 @@ export class JournalHead {
   }
 }
 
-/** The tag of the row in this memory, whose own tag is zeros. */
+/** Computes the tag of the row in this memory, in which the place of the tag is zero. */
 export function tagOf(key: ShardKey, { bytes, lengthBytes }: RecordBuffer): Uint32Array {
   return key.rows
     .start()
@@ -148,12 +153,15 @@ export function tagOf(key: ShardKey, { bytes, lengthBytes }: RecordBuffer): Uint
     .end();
 }
 
-/** True for a row that is a JOURNAL_ROW, and no OLD_JOURNAL_ROW. */
+/** True for a JOURNAL_ROW, false for an OLD_JOURNAL_ROW. */
 export function isOfBatch(version: number): boolean {
   return version >= FIRST_OF_BATCHES;
 }
 
-/** The sequence of a row's first record as the row itself claims it, unchecked: the last one where it cannot be so. */
+/**
+ * Returns the sequence number of a row's first record as the row itself claims it, unchecked; the last number if the
+ * claim is impossible.
+ */
 export function firstSequenceOf({ sequence, bytes }: Row): number {
   if (!(bytes instanceof Uint8Array) || bytes.byteLength < JOURNAL_ROW.BYTES) return sequence;
   const words = new Uint32Array(bytes.slice(0, JOURNAL_ROW.BYTES).buffer);
@@ -162,7 +170,7 @@ export function firstSequenceOf({ sequence, bytes }: Row): number {
   return first >= 1 && first <= sequence ? first : sequence;
 }
 
-/** The checksum that a row holds. */
+/** The checksum in a row. */
 export function crcOf(bytes: Uint8Array): number {
   return new DataView(bytes.buffer, bytes.byteOffset).getUint32(JOURNAL_ROW.crc * 4, true);
 }

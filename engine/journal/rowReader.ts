@@ -1,4 +1,7 @@
-/** Checks rows, one at a time, in aligned memory that the next row uses again. A row that fails is a JournalError. */
+/**
+ * Checks rows, one at a time, in aligned memory that is used again for the next row. A row that fails causes a
+ * JournalError.
+ */
 import { assert } from '../../shared/base/assert.ts';
 import { crc32c } from '../../shared/base/crc32c.ts';
 import { MAC_WORDS } from '../../shared/crypto/mac.ts';
@@ -33,7 +36,7 @@ export class RowReader {
     this.#key = key;
   }
 
-  /** Loads the row that follows `head`, and moves `head` after it. */
+  /** Loads the row that follows `head`, and moves `head` past it. */
   load(row: Row, head: JournalHead): void {
     const expected = head.sequence + 1;
     if (row.sequence < expected) throw this.#error(expected, `missing, the next row ends with ${row.sequence}`);
@@ -48,7 +51,7 @@ export class RowReader {
     head.advance(words[JOURNAL_ROW.crc], row.sequence);
   }
 
-  /** The head after a row. The row before is not available, so the chain value in this row is trusted. */
+  /** Returns the head after a row. The previous row is not available, so the chain value in this row is trusted. */
   headAfter(row: Row): JournalHead {
     this.#check(row, row.sequence);
     const head = this.#headBefore();
@@ -56,7 +59,10 @@ export class RowReader {
     return head;
   }
 
-  /** The head before the row that begins with `sequence`, from the chain value in it, which is trusted here too. */
+  /**
+   * Returns the head before the row that begins with `sequence`, from the chain value in this row, which is trusted
+   * here too.
+   */
   headBefore(row: Row | undefined, sequence: number): JournalHead {
     if (row === undefined) throw this.#error(sequence, 'missing');
     this.#check(row, sequence);
@@ -73,7 +79,7 @@ export class RowReader {
     assert(end * 4 === lengthBytes, 'ROW-1: the lengths of the records add up');
   }
 
-  /** @returns the word after the last record; so do those below. */
+  /** @returns the word after the last record, as the methods below do. */
   #showAll(visit: RecordVisitor): number {
     const { words } = this.#scratch;
     const last = readSafe(words, JOURNAL_ROW.lastSequence);
@@ -87,7 +93,7 @@ export class RowReader {
     return word;
   }
 
-  /** The one record of a row of version 1 or 2. */
+  /** Shows the only record of a row of version 1 or 2. */
   #showOld(visit: RecordVisitor, version: number): number {
     const { words } = this.#scratch;
     const sequence = readSafe(words, OLD_JOURNAL_ROW.shardSequence);
@@ -127,14 +133,14 @@ export class RowReader {
     );
   }
 
-  /** Of the loaded row. */
+  /** The first sequence number of the loaded row. */
   #firstSequence(): number {
     const { words } = this.#scratch;
     const isBatch = isOfBatch(words[JOURNAL_ROW.version]);
     return readSafe(words, isBatch ? JOURNAL_ROW.firstSequence : OLD_JOURNAL_ROW.shardSequence);
   }
 
-  /** @param sequence which an error names. */
+  /** @param sequence the number that an error names. */
   #check(row: Row, sequence: number): void {
     // A flipped bit in SQLite's own header of a row can give its column another type.
     if (!(row.bytes instanceof Uint8Array)) throw this.#error(sequence, 'holds no bytes');
@@ -160,7 +166,7 @@ export class RowReader {
     if (first < 1 || first > row.sequence) throw this.#error(sequence, `begins with ${first}`);
   }
 
-  /** ROW-5. The tag in memory is overwritten. */
+  /** ROW-5. Overwrites the tag in memory. */
   #isOurs(version: number): boolean {
     if (version < 2) return false;
     const { words } = this.#scratch;
@@ -174,13 +180,13 @@ export class RowReader {
   }
 }
 
-/** A row of version 1 ends its header before the tag. */
+/** In a row of version 1 the header ends before the tag. */
 function headerWords(version: number): number {
   if (isOfBatch(version)) return JOURNAL_ROW.WORDS;
   return version === 1 ? OLD_JOURNAL_ROW.tag : OLD_JOURNAL_ROW.WORDS;
 }
 
-/** The bytes after the header of a row, as the header says. */
+/** The number of bytes after the header of a row, as the header says. */
 function contentBytes(words: Uint32Array): number {
   if (isOfBatch(words[JOURNAL_ROW.version])) return words[JOURNAL_ROW.recordBytes];
   return words[OLD_JOURNAL_ROW.commandBytes] + words[OLD_JOURNAL_ROW.eventBytes];

@@ -1,6 +1,6 @@
 /**
- * Builds rows, one at a time, in memory that the next row uses again. Each record is copied once, right behind the one
- * before; checksum and tag are computed once for all of them.
+ * Builds rows, one at a time, in memory that is used again for the next row. Each record is copied once, right behind
+ * its predecessor; checksum and tag are computed once for all records.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { crc32c } from '../../shared/base/crc32c.ts';
@@ -23,18 +23,18 @@ export class RowWriter {
   readonly #scratch = new RecordBuffer(INITIAL_ROW_BYTES);
   #version: number = JOURNAL_VERSION;
   #firstSequence = 0;
-  /** The last record that was added. */
+  /** The sequence number of the last record that was added. */
   lastSequence = 0;
-  /** True while no record was added to the next row. */
+  /** True until a record is added to the next row. */
   isEmpty = true;
-  /** Checksum of the row that was finished last, for its chain value. */
+  /** The checksum of the last finished row, for its chain value. */
   crc = 0;
 
   constructor(key: ShardKey) {
     this.#key = key;
   }
 
-  /** From the next row on. */
+  /** Takes effect with the next row. */
   set version(version: number) {
     assert(
       version >= OLDEST_WRITTEN && version <= JOURNAL_VERSION,

@@ -1,7 +1,7 @@
 /**
- * The rows of a journal whose SQLite file is damaged: each is found in the pages by itself, whatever SQLite makes of
- * the file. The reader checks each of them: a row that is damaged is refused by its checksum and its tag.
- * Memory grows with the number of rows, by some tens of bytes each. The exchange must be stopped.
+ * The rows of a journal whose SQLite file is damaged: each row is found in the pages by itself, whether or not SQLite
+ * can read the file. The reader checks each row and refuses a damaged one because of its checksum or tag. Memory grows
+ * with the number of rows, by some tens of bytes each. The exchange must be stopped.
  */
 import { SqlitePages } from '../../shared/base/sqlitePages.ts';
 import type { RowSource, StoredFacts } from './reader.ts';
@@ -10,7 +10,7 @@ import type { Row } from './row.ts';
 export class SalvagedRows implements RowSource {
   readonly name: string;
   readonly #pages: SqlitePages;
-  /** The sequences of the rows, ascending, and where each of them is. */
+  /** The sequence numbers of the rows, ascending, and the place of each row. */
   readonly #sequences: readonly number[];
   readonly #places: readonly { readonly page: number; readonly index: number }[];
   readonly #meta: readonly unknown[] | null;
@@ -59,7 +59,7 @@ export class SalvagedRows implements RowSource {
     this.#pages.close();
   }
 
-  /** The first row that ends with this sequence or a later one. */
+  /** Returns the first row that ends with this sequence number or a later one. */
   #firstAt(sequence: number): number {
     let low = 0;
     let high = this.#sequences.length;

@@ -1,20 +1,20 @@
 /**
- * The keys of one shard: tags under them show that rows and snapshots were written by this exchange (RULES.md 10.12). A
- * program that can write the files, but does not have MASTER_KEY, can neither add nor change one.
+ * The keys of one shard: tags made with them prove that this exchange wrote the rows and snapshots (RULES.md 10.12). A
+ * program that can write the files, but does not have MASTER_KEY, can neither add nor change a row or snapshot.
  */
 import type { JournalKey } from '../../shared/base/journalKey.ts';
 import { Mac } from '../../shared/crypto/mac.ts';
 
-/** The options of a thread, with the keys of all shards in place of the secret. */
+/** The options of a thread, with the keys of all shards in place of the master secret. */
 export type Keyed<Options extends { readonly journalKey: JournalKey }> = Omit<Options, 'journalKey'> & {
   readonly keys: readonly ShardKey[];
 };
 
 export class ShardKey {
   readonly rows: Mac;
-  /** Null: snapshots are used without a good seal. */
+  /** Null: snapshots are used even without a valid seal. */
   readonly snapshots: Mac | null;
-  /** The first row that has a tag which is checked. */
+  /** The first row whose tag is checked. */
   readonly keyedFrom: number;
 
   static async create({ secret, keyedFrom }: JournalKey, shard: number): Promise<ShardKey> {
@@ -34,7 +34,7 @@ export class ShardKey {
     return { ...others, keys };
   }
 
-  /** For an operator who vouches for the records and snapshots there are: none of them needs a tag. */
+  /** For an operator who vouches for the existing records and snapshots: none of them needs a tag. */
   unchecked(): ShardKey {
     return new ShardKey(this.rows, null, Number.MAX_SAFE_INTEGER);
   }

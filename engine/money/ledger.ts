@@ -5,19 +5,19 @@
  * Units: micro-USDC and atomic tokens, safe integers.
  *
  * Invariants (walked by core/invariants.ts):
- *   LEDGER-1  Sum of netMicro + reservedMicro over all accounts, plus collateralMicro over all markets, is what was
- *             deposited less what was withdrawn: every movement has two ends.
+ *   LEDGER-1  The sum of netMicro + reservedMicro over all accounts, plus collateralMicro over all markets, equals
+ *             deposits less withdrawals: every movement has two ends.
  *   LEDGER-2  reservedMicro of an account is the sum over its open BUY orders of remainingLots * limitTicks.
- *   LEDGER-3  netMicro is what this shard added to (or took from) the account's available USDC; the shared cell is
- *             the sum of all shards' nets, less credits whose record is not held yet.
+ *   LEDGER-3  netMicro is the amount that this shard added to (or took from) the account's available USDC; the shared
+ *             cell is the sum of all shards' nets, less credits whose record is not held yet.
  *
  * A debit leaves the shared cell at once. A credit waits in `pending` until `releaseCredits`, which the shard calls
- * after the commit (BALANCES-1 in shared/wire/balances.ts). Inside the shard a pending credit may be spent already: it
- * and its spending commit together, or its spending later.
+ * after the commit (BALANCES-1 in shared/wire/balances.ts). The shard itself may spend a pending credit at once: its
+ * spending commits together with it or later.
  *
- * In a cluster a batch is held some time after its commit, and the next batches run meanwhile. `sealCredits` sets the
- * credits of a batch apart, and `releaseSealed` releases them in the order of the batches (sealedCredits.ts). The shard
- * itself may spend them in later batches, for those are held later.
+ * In a cluster, the log holds a batch some time after its commit, and the next batches run meanwhile. `sealCredits`
+ * sets the credits of a batch apart, and `releaseSealed` releases them in the order of the batches (sealedCredits.ts).
+ * The shard itself may spend sealed credits in later batches, because the log holds those batches later.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { addSafe } from '../../shared/base/int.ts';
@@ -27,14 +27,14 @@ import type { SnapshotIo } from '../base/snapshotIo.ts';
 import { Positions } from './positions.ts';
 import { SealedCredits } from './sealedCredits.ts';
 
-/** The funds of an order: micro-USDC, or atomic tokens. */
+/** The reserved funds of an order: micro-USDC, or atomic tokens. */
 type Reservation = { readonly reservation: number };
 
 export class Ledger {
   readonly positions = new Positions();
   netMicro: Float64Array = new Float64Array(64);
   reservedMicro: Float64Array = new Float64Array(64);
-  /** Accounts and position rows the current command touched, for the ACCOUNT events. */
+  /** The accounts and position rows that the current command touched, for the ACCOUNT events. */
   touchedAccounts = new Uint32Array(64);
   touchedAccountCount = 0;
   touchedRows = new Uint32Array(64);
@@ -42,12 +42,12 @@ export class Ledger {
 
   readonly #balances: Balances;
   readonly #collateralCheck: boolean;
-  /** False while a journal is replayed: its commands were accepted, and the shared cells follow at the end. */
+  /** False while a journal is replayed: its commands were accepted, and the shared cells are set at the end. */
   #live = false;
   #pendingMicro: Float64Array = new Float64Array(64);
   #pendingAccounts = new Uint32Array(64);
   #pendingCount = 0;
-  /** Null outside of a cluster: there nothing is ever sealed. */
+  /** Null outside of a cluster, where nothing is ever sealed. */
   #sealed: SealedCredits | null = null;
   #touched: Float64Array = new Float64Array(64);
   /** Number of the command that last touched one of the account's positions. */
@@ -60,8 +60,8 @@ export class Ledger {
   }
 
   /**
-   * Ends the replay: the shared cells get the nets that it computed, and from here on debits must find their USDC
-   * there.
+   * Ends the replay: writes the computed nets into the shared cells, and from then on a debit succeeds only if its USDC
+   * is in the cell.
    */
   goLive(): void {
     assert(!this.#live, 'LEDGER-3: a ledger goes live once');
@@ -78,8 +78,8 @@ export class Ledger {
   }
 
   /**
-   * True when the account could reserve this, were `freed` given back to it first. The amounts stay in here: a large
-   * number that a function returns is a new object wherever V8 does not inline the function.
+   * Returns true if the account could reserve this after `freed` was given back to it. The amounts are computed inside:
+   * if V8 does not inline a function, a large number that it returns is a new object.
    */
   coversMicro(account: number, { reservation }: Reservation, freed: number): boolean {
     return this.availableMicro(account) + freed >= reservation;
@@ -95,8 +95,8 @@ export class Ledger {
   }
 
   /**
-   * Moves USDC from available to reserved. A replayed command was accepted, so it always succeeds then.
-   * @returns false, with nothing changed, when it is not there (perhaps because another shard was faster).
+   * Moves USDC from available to reserved. During a replay this always succeeds, because the command was accepted.
+   * @returns false, with nothing changed, if the USDC is not available (perhaps because another shard was faster).
    */
   tryReserve(account: number, micro: number): boolean {
     if (!this.#tryDebit(account, micro, this.#collateralCheck)) return false;
@@ -104,12 +104,15 @@ export class Ledger {
     return true;
   }
 
-  /** Debits USDC for good, by a withdrawal or a split. These never overdraw, whatever the collateral check says. */
+  /**
+   * Debits USDC permanently, for a withdrawal or a split. Such a debit never overdraws, whatever the collateral check
+   * says.
+   */
   tryDebit(account: number, micro: number): boolean {
     return this.#tryDebit(account, micro, true);
   }
 
-  /** Debits what a holder of negative tokens owes. Only rehearsals without collateral have such holders. */
+  /** Debits the USDC that a holder of negative tokens owes. Only rehearsals without collateral have such holders. */
   collect(account: number, micro: number): void {
     const isDebited = this.#tryDebit(account, micro, false);
     assert(isDebited, 'LEDGER-1: an unchecked debit always succeeds');
@@ -130,13 +133,13 @@ export class Ledger {
     this.#pendingMicro[account] = addSafe(this.#pendingMicro[account], micro);
   }
 
-  /** Reserved USDC goes back to available. */
+  /** Moves reserved USDC back to available. */
   release(account: number, micro: number): void {
     this.spendReserved(account, micro);
     this.credit(account, micro);
   }
 
-  /** Reserved USDC leaves the account: the other end of it is the caller's to write. */
+  /** Takes reserved USDC from the account; the caller writes the other end of the movement. */
   spendReserved(account: number, micro: number): void {
     assert(micro >= 0, 'LEDGER-2: an amount that is spent is not negative');
     this.#touchAccount(account);
@@ -185,7 +188,7 @@ export class Ledger {
     this.positions.reserved[cell] = left;
   }
 
-  /** Adds to (or, negative, takes from) available tokens. */
+  /** Adds to available tokens; a negative number takes from them. */
   addTokens(account: number, market: number, outcome: number, atomic: number): void {
     if (atomic === 0) return;
     assert(outcome === 0 || outcome === 1, 'POSITIONS-1: a market has two outcomes');
@@ -194,7 +197,8 @@ export class Ledger {
   }
 
   /**
-   * True when the current command touched one of the account's positions: that position's event has its USDC as well.
+   * Returns true if the current command touched one of the account's positions: the position's event contains the
+   * account's USDC too.
    */
   hasTouchedRow(account: number): boolean {
     return this.#touchedRowOf[account] === this.#commandNumber;
@@ -207,7 +211,7 @@ export class Ledger {
     this.touchedRowCount = 0;
   }
 
-  /** After the commit: credits become visible to the other shards. */
+  /** Called after the commit: credits become visible to the other shards. */
   releaseCredits(): void {
     for (let i = 0; i < this.#pendingCount; i++) {
       const account = this.#pendingAccounts[i];
@@ -220,8 +224,8 @@ export class Ledger {
   }
 
   /**
-   * Sets the credits of the batch apart until its records are held.
-   * @returns the number of credits that were ever sealed, for `releaseSealed`.
+   * Sets the credits of the batch apart until the log holds its records.
+   * @returns the number of all credits ever sealed, for `releaseSealed`.
    */
   sealCredits(): number {
     this.#sealed ??= new SealedCredits();
@@ -237,12 +241,12 @@ export class Ledger {
     return sealed.end;
   }
 
-  /** Credits up to a number that `sealCredits` has returned become visible to the other shards. */
+  /** Makes credits visible to the other shards, up to a number that `sealCredits` has returned. */
   releaseSealed(end: number): void {
     this.#sealed?.release(end, this.#balances);
   }
 
-  /** Number of accounts that the columns have room for. */
+  /** The number of accounts for which the columns have room. */
   get accountCapacity(): number {
     return this.netMicro.length;
   }
@@ -261,7 +265,7 @@ export class Ledger {
     }
   }
 
-  /** To be called between batches only, when no credit is pending. */
+  /** Call only between batches, when no credit is pending. */
   persist(io: SnapshotIo): void {
     const isReleased = this.#pendingCount === 0 && (this.#sealed === null || this.#sealed.isEmpty);
     assert(isReleased, 'LEDGER-3: credits are released before the state is kept');

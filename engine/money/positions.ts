@@ -1,14 +1,14 @@
 /**
- * Outcome tokens per (account, market): columns beside the rows of a table of pairs. Rows are never freed: a holder of
- * a market tends to come back, and a row is 60 bytes. Owner: the shard thread. Units: atomic tokens.
+ * Outcome tokens per (account, market): columns beside the rows of a table of pairs. Rows are never freed: a former
+ * holder often comes back, and a row is only 60 bytes. Owner: the shard thread. Units: atomic tokens.
  *
  * Invariants (walked by core/invariants.ts):
  *   POSITIONS-1  reserved[row * 2 + outcome] is the sum of the tokens that the account's open SELL orders of that
  *                outcome hold in that market.
- *   POSITIONS-2  While collateral is checked, no order takes available[row * 2 + outcome] below 0. It may stand below 0
- *                since a rehearsal in which collateral was not checked.
- *   POSITIONS-3  firstOf(market) and nextOf(row) lead through all rows of the market, in the order in which its holders
- *                first had or sold tokens: ascending.
+ *   POSITIONS-2  While collateral is checked, no order takes available[row * 2 + outcome] below 0. It may already be
+ *                below 0 after a rehearsal in which collateral was not checked.
+ *   POSITIONS-3  firstOf(market) and nextOf(row) visit all rows of the market in ascending order, which is the order in
+ *                which its holders first had or sold tokens.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { NO_ROW, PairTable } from '../../shared/base/pairTable.ts';
@@ -20,11 +20,11 @@ export class Positions {
   /** Two per row: index = row * 2 + outcome. */
   available: Float64Array = new Float64Array(this.pairs.capacity * 2);
   reserved: Float64Array = new Float64Array(this.pairs.capacity * 2);
-  /** Number of the command that last touched the row (ledger.ts). */
+  /** The number of the command that last touched the row (ledger.ts). */
   touched: Float64Array = new Float64Array(this.pairs.capacity);
-  /** The next row of the same market, by row. Zero stands for none: the first row follows no other. */
+  /** By row: the next row of the same market. Zero stands for none, because row 0 is never a next row. */
   #next = new Uint32Array(this.pairs.capacity);
-  /** By market: its first row + 1, and its last. */
+  /** By market: its first row + 1, and its last row. */
   #first = new Uint32Array(64);
   #last = new Uint32Array(64);
 
@@ -32,12 +32,12 @@ export class Positions {
     return this.pairs.count;
   }
 
-  /** The row of an account in a market, or NO_ROW when it never held anything there. */
+  /** Returns the row of an account in a market, or NO_ROW if the account never held anything there. */
   find(account: number, market: number): number {
     return this.pairs.find(account, market);
   }
 
-  /** The row of an account in a market; it is made if there is none. */
+  /** Returns the row of an account in a market; makes it if there is none. */
   rowOf(account: number, market: number): number {
     const { count } = this.pairs;
     const row = this.pairs.rowOf(account, market);
@@ -47,12 +47,12 @@ export class Positions {
     return row;
   }
 
-  /** The row of the market's first holder, or NO_ROW. */
+  /** Returns the row of the market's first holder, or NO_ROW. */
   firstOf(market: number): number {
     return market < this.#first.length ? this.#first[market] - 1 : NO_ROW;
   }
 
-  /** The row of the holder after this one, or NO_ROW. */
+  /** Returns the row of the next holder, or NO_ROW. */
   nextOf(row: number): number {
     assert(row >= 0 && row < this.count, 'POSITIONS-3: only a row has one after it');
     const next = this.#next[row];

@@ -1,13 +1,13 @@
 /**
- * Credits of batches that are committed here and not held by the log of the cluster yet (ledger.ts), in the order in
+ * Credits of batches that are committed here, but that the cluster's log does not hold yet (ledger.ts), in the order in
  * which they were sealed. Owner: the ledger of the shard.
  *
  * Invariants:
- *   SEALED-1  leftMicro of an account is the sum of its entries, less spentMicro, which the shard has spent of them
- *             since. Neither is negative.
- *   SEALED-2  What is spent is taken from the oldest entries, and an entry releases what is left of itself. So a later
- *             credit never leaves in the place of an earlier one that was spent: what was released never exceeds what
- *             the account has by the records that are held.
+ *   SEALED-1  leftMicro of an account is the sum of its entries, less spentMicro, which is the part that the shard has
+ *             since spent. Neither is negative.
+ *   SEALED-2  Spending is taken from the oldest entries, and an entry releases only its own remainder. So a later
+ *             credit is never released in place of an earlier one that was spent: the released sum never exceeds the
+ *             balance that the account has by the held records.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { addSafe } from '../../shared/base/int.ts';
@@ -17,7 +17,7 @@ import { extend } from '../base/columns.ts';
 const INITIAL_ENTRIES = 256;
 
 export class SealedCredits {
-  /** The number of entries ever made, and of those released. An entry is at its number & mask. */
+  /** The number of entries ever made, and the number of entries released. An entry is stored at its number & mask. */
   end = 0;
   #first = 0;
   #accounts = new Uint32Array(INITIAL_ENTRIES);
@@ -29,7 +29,7 @@ export class SealedCredits {
     return this.#first === this.end;
   }
 
-  /** The part of its sealed credits that the account has left. */
+  /** The part of its sealed credits that the account has not spent. */
   of(account: number): number {
     return account < this.#leftMicro.length ? this.#leftMicro[account] : 0;
   }
@@ -44,7 +44,7 @@ export class SealedCredits {
     this.#leftMicro[account] = addSafe(this.#leftMicro[account], micro);
   }
 
-  /** The shard spends a sealed credit itself. */
+  /** Records that the shard spends a sealed credit itself. */
   spend(account: number, micro: number): void {
     const left = this.#leftMicro[account] - micro;
     assert(left >= 0, 'SEALED-1: no more is spent of sealed credits than is left');
@@ -52,7 +52,7 @@ export class SealedCredits {
     this.#spentMicro[account] = addSafe(this.#spentMicro[account], micro);
   }
 
-  /** Releases the entries before the one with this number. */
+  /** Releases the entries with lower numbers. */
   release(end: number, balances: Balances): void {
     assert(end >= this.#first && end <= this.end, 'SEALED-1: entries are released once, in order');
     const mask = this.#accounts.length - 1;

@@ -5,8 +5,8 @@
  * With L lots at the party's own price of t ticks, D ticks per unit:
  *   BUY   pays L*t micro-USDC of what it reserved at its limit, gets the difference back, receives L*D tokens less fee
  *   SELL  gives L*D reserved tokens, receives L*t micro-USDC less fee
- * The fee is what is due on everything the order received so far less what it paid already, so many small fills pay
- * exactly what one large fill pays.
+ * The fee is the amount due on everything that the order has received so far, less the fees already paid, so many small
+ * fills pay exactly as much as one large fill.
  *
  * Invariants:
  *   SETTLE-1  A party pays no more than its limit, and a fee is part of what it receives: 0 <= fee <= received.
@@ -24,7 +24,10 @@ const { FEE_ACCOUNT, SIDE } = codes;
 const { kindOutcome, kindSide } = commands;
 const { WORD_AT, DOUBLE_AT, DOUBLE_SHIFT, WORD_SHIFT } = rows;
 
-/** Settles one side of a fill and lowers the order's remaining lots. @returns the fee, in what the party receives. */
+/**
+ * Settles one side of a fill and lowers the order's remaining lots.
+ * @returns the fee, in the asset that the party receives.
+ */
 export function settleParty(
   orders: Orders,
   ledger: Ledger,
@@ -71,7 +74,7 @@ export function settleParty(
   return fee;
 }
 
-/** Releases what an order still reserves when it is closed. */
+/** Releases what a closed order still reserves. */
 export function releaseReservation(orders: Orders, ledger: Ledger, slot: number, ticksPerUnit: number): void {
   const { words } = orders;
   const row = slot << WORD_SHIFT;

@@ -1,20 +1,19 @@
 /**
  * A 64-bit digest of everything a shard knows, kept up to date as the state changes: the sum (two 32-bit lanes) of one
- * mix per open order, account, position, market, tombstone and floor of nonces, and of every hash ever accepted. A sum
- * does not care in which rows or tables things lie, so it is the same for any implementation, after a replay and after
- * a snapshot.
- * Owner: the shard thread.
+ * mix per open order, account, position, market, tombstone and floor of nonces, and per hash ever accepted. A sum does
+ * not depend on the rows or tables in which things are stored, so it is the same for any implementation, after a replay
+ * and after a snapshot. Owner: the shard thread.
  *
  * A command only marks the orders, accounts and positions that it changed; their parts of the sum are computed again
- * when the sum is asked for. Between two digests most orders come and go, and the same accounts change over and over.
+ * when the sum is asked for. Between two digests most orders come and go, and the same accounts change many times.
  *
- * Of an order only its identity, its changing fields, its grant and its tag go in: everything else is signed under its
- * hash and never written twice.
+ * Only an order's identity, its changing fields, its grant and its tag enter the digest: everything else is signed
+ * under its hash and written only once.
  *
  * Invariants (walked by core/invariants.ts):
  *   DIGEST-1  After `catchUp` the running sum equals the sum computed from nothing.
  *
- * It is no cryptography: it notices a bug or a flipped bit, not an attacker who can write the journal.
+ * The digest is not cryptographic: it reveals a bug or a flipped bit, but not an attacker who can write the journal.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { STAGE, UNKNOWN_GRANT } from '../../shared/base/codes.ts';
@@ -33,9 +32,7 @@ const { DOUBLE_SHIFT, WORD_SHIFT } = rows;
 
 const TWO_32 = 4_294_967_296;
 
-/**
- * The start value of each kind, so that equal numbers of two kinds, such as an order and an account, do not cancel out.
- */
+/** The start value of each kind, so that an order and an account with equal numbers do not cancel out. */
 const ORDER = 0x9e3779b1;
 const ACCOUNT = 0x85ebca77;
 const POSITION = 0xc2b2ae3d;
@@ -51,7 +48,7 @@ assert(new Set(KINDS).size === KINDS.length, 'DIGEST-1: every kind starts from a
 const MARKET_FACTS = 15;
 
 export class Digest {
-  /** The two lanes of the sum, as signed 32-bit integers: sums of those stay in registers. */
+  /** The two lanes of the sum, as signed 32-bit integers, because such sums stay in registers. */
   low = 0;
   high = 0;
   readonly #dirtyOrders = new DirtyRows();
@@ -59,7 +56,7 @@ export class Digest {
   readonly #dirtyPositions = new DirtyRows();
   readonly #orders: Orders;
   readonly #ledger: Ledger;
-  /** The two lanes that each row adds to the sum now. */
+  /** The two lanes that each row contributes to the sum at present. */
   #orderLanes = new Int32Array(128);
   #accountLanes = new Int32Array(128);
   #positionLanes = new Int32Array(128);
@@ -127,7 +124,7 @@ export class Digest {
     this.#replace(this.#orderLanes, slot, a, b);
   }
 
-  /** A hash was accepted: it stays in the digest for ever. */
+  /** Adds an accepted hash, which stays in the digest for ever. */
   hashAccepted(words: Uint32Array, word: number, account: number): void {
     const a = mixA(mixA(mixA(HASH, words[word]), words[word + 1]), account);
     const b = mixB(mixB(mixB(HASH, words[word + 2]), words[word + 3]), account);
@@ -135,7 +132,7 @@ export class Digest {
     this.high = (this.high + b) | 0;
   }
 
-  /** @param sign 1 for a tombstone that is added, -1 for one that is removed. */
+  /** @param sign 1 to add a tombstone, -1 to remove one. */
   tombstone(account: number, hash: Uint32Array, untilMs: number, sign: 1 | -1): void {
     const a = mixA(mixA(mixA(mixA(TOMBSTONE, hash[0]), hash[1]), account), fold(untilMs));
     const b = mixB(mixB(mixB(mixB(TOMBSTONE, hash[2]), hash[3]), account), fold(untilMs));
@@ -143,7 +140,7 @@ export class Digest {
     this.high = (this.high + sign * b) | 0;
   }
 
-  /** @param sign 1 for a floor that is in force now, -1 for the one before it. */
+  /** @param sign 1 for the floor now in force, -1 for the previous one. */
   nonceFloor(account: number, words: Uint32Array, wallet: number, floor: number, sign: 1 | -1): void {
     let a = mixA(mixA(NONCE_FLOOR, account), fold(floor));
     let b = mixB(mixB(NONCE_FLOOR, account), fold(floor));
@@ -223,7 +220,7 @@ export class Digest {
     this.#replace(this.#marketLanes, index, a, b);
   }
 
-  /** Of a market that is being ended; others, as in journals of before, have none. */
+  /** The facts of a market that is being ended. Other markets, and markets of old journals, have none. */
   #endingFacts({ cursor, decision, decisionYesPpm, isClosing, isSettling }: Market): number[] {
     const next = isSettling ? this.#ledger.positions.pairs.accounts[cursor] : 0;
     return [isClosing ? 1 : 0, decision, decisionYesPpm, isSettling ? 1 : 0, next];
@@ -238,8 +235,8 @@ export class Digest {
   }
 
   /**
-   * Writes the digest that is journaled: the running sum with the shard's counters, and what else is true of it, folded
-   * in. Leaves the sum alone.
+   * Writes the digest that is journaled: the running sum, with the shard's counters and other facts folded in. The
+   * running sum stays as it is.
    */
   write(counters: Float64Array, facts: readonly number[], into: Uint32Array, word: number): void {
     assert(this.#dirtyOrders.count === 0, 'DIGEST-1: every changed order is in the sum');
@@ -249,7 +246,7 @@ export class Digest {
     into[word + 1] = this.high + mixAll(mixB, mixAll(mixB, COUNTERS, counters), facts);
   }
 
-  /** Mixes in a tag, which is not signed, so that the hash of the order does not stand for it. */
+  /** Mixes in an order's tag: the tag is not signed, so the hash of the order does not cover it. */
   #mixTag(mix: typeof mixA, start: number, tag: number): number {
     const { clientId, clientIdBytes, group, priority } = this.#orders.tags;
     let lane = mix(mix(mix(start, group[tag]), clientIdBytes[tag]), fold(priority[tag]));
@@ -267,7 +264,7 @@ export class Digest {
   }
 }
 
-/** One step of a lane: only the low 32 bits of `value` count. The two lanes differ in their constants alone. */
+/** One step of a lane: only the low 32 bits of `value` count. The lanes differ only in their constants. */
 function mixA(lane: number, value: number): number {
   const mixed = Math.imul(lane ^ value, 0xcc9e2d51);
   return mixed ^ (mixed >>> 15);
@@ -278,7 +275,7 @@ function mixB(lane: number, value: number): number {
   return mixed ^ (mixed >>> 13);
 }
 
-/** A safe integer of either sign as one word: its low 32 bits, with the bits above them spread over all. */
+/** Folds a safe integer of either sign into one word: its low 32 bits, mixed with the bits above them. */
 function fold(value: number): number {
   return value ^ Math.imul(Math.floor(value / TWO_32), 0x9e3779b1);
 }

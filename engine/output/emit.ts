@@ -68,7 +68,7 @@ export class EventWriter {
     return word;
   }
 
-  /** @param at where the command starts in `command`, which has its type and the time it takes effect. */
+  /** @param at where the command starts in `command`; the type and the effective time are read from there. */
   record(shardSequence: number, command: Uint32Array, at: number): void {
     const word = this.#start(RECORD.TYPE, 0, 0, 0, NO_MARKET, 0);
     const words = this.out.words;
@@ -79,7 +79,7 @@ export class EventWriter {
     zero(words, word, RECORD.unused, RECORD.WORDS);
   }
 
-  /** Emits ORDER for an order just accepted by the command at `at`: most of its words are copied from there. */
+  /** Emits ORDER for an order that the command at `at` has just placed: most words are copied from the command. */
   accepted(slot: number, command: Uint32Array, at: number): void {
     const { words: fields, doubles } = this.#orders;
     const row = slot << WORD_SHIFT;
@@ -103,7 +103,7 @@ export class EventWriter {
     words[word + ORDER.unused] = 0;
   }
 
-  /** Emits ORDER_STATE for an order that is open already. */
+  /** Emits ORDER_STATE for an order that is already open. */
   orderState(slot: number): void {
     const o = this.#orders;
     const word = this.#start(
@@ -130,7 +130,10 @@ export class EventWriter {
     words[word + ORDER_STATE.unused] = 0;
   }
 
-  /** Emits ORDER_TAG, which follows ORDER or ORDER_STATE: the order's client order id, group and older priority. */
+  /**
+   * Emits ORDER_TAG, which follows ORDER or ORDER_STATE: the order's client order id, its group and its retained
+   * priority.
+   */
   tag(slot: number): void {
     const o = this.#orders;
     const tag = o.tag[slot << WORD_SHIFT];
@@ -225,7 +228,7 @@ export class EventWriter {
     writeSafe(words, word + ACCOUNT.noReserved, p.reserved[row * 2 + 1]);
   }
 
-  /** Emits ACCOUNT: the USDC balances alone. */
+  /** Emits ACCOUNT with the USDC balances alone. */
   usdc(account: number): void {
     const word = this.#start(ACCOUNT.TYPE, 0, account, 0, NO_MARKET, 0);
     this.#usdc(word, account);
@@ -256,13 +259,13 @@ export class EventWriter {
     writeSafe(words, word + MARKET.roundingPpm, market.roundingPpm);
   }
 
-  /** For readers that start now: the others derive it from the fills. */
+  /** For readers that start now; other readers derive the last fill from the fills. */
   lastFill(market: Market): void {
     const word = this.#start(EVENT.LAST_FILL.TYPE, 0, FEE_ACCOUNT, 0, market.index, 0);
     writeSafe(this.out.words, word + EVENT.LAST_FILL.filledMicros, market.lastFillMicros);
   }
 
-  /** @param reference where the 32-byte reference starts in `source`, or no source for a zero one. */
+  /** @param reference where the 32-byte reference starts in `source`; without a source the reference is zero. */
   funds(account: number, market: number, movement: number, amount: number, source?: Uint32Array, reference = 0): void {
     const word = this.#start(FUNDS.TYPE, 0, account, 0, market, movement);
     const { words } = this.out;
@@ -270,14 +273,14 @@ export class EventWriter {
     for (let i = 0; i < 8; i++) words[word + FUNDS.reference + i] = source === undefined ? 0 : source[reference + i];
   }
 
-  /** The markets of the shard have stepped from one stage to another. */
+  /** Says that the markets of the shard have moved from one stage to another. */
   stage(stage: number, from: number): void {
     const word = this.#start(EVENT.STAGE.TYPE, 0, FEE_ACCOUNT, 0, NO_MARKET, stage);
     this.out.words[word + EVENT.STAGE.from] = from;
     this.out.words[word + EVENT.STAGE.unused] = 0;
   }
 
-  /** The floor of a wallet, in absolute terms. */
+  /** Emits the floor of a wallet as an absolute value. */
   nonceFloor({ account, wallet, floor }: NonceFloor): void {
     const word = this.#start(EVENT.NONCE_FLOOR.TYPE, 0, account, 0, NO_MARKET, 0);
     const { words } = this.out;
@@ -300,7 +303,7 @@ export class EventWriter {
     writeSigned(words, word + UNWOUND.noAtomic, noAtomic);
   }
 
-  /** Deposits and withdrawals so far, for readers that start now. */
+  /** Emits the deposits and withdrawals so far, for readers that start now. */
   fundsTotals(depositedMicro: number, withdrawnMicro: number): void {
     this.funds(FEE_ACCOUNT, NO_MARKET, MOVEMENT.DEPOSIT, depositedMicro);
     this.funds(FEE_ACCOUNT, NO_MARKET, MOVEMENT.WITHDRAWAL, withdrawnMicro);
@@ -341,7 +344,7 @@ export class EventWriter {
       return;
     }
     writeSafe(words, word + REPLY.a, a);
-    // Available and reserved amounts may be negative while the collateral check is off; a refusal shows zero then.
+    // Available and reserved amounts may be negative while the collateral check is off; a refusal then shows zero.
     writeSafe(words, word + REPLY.b, Math.max(0, b));
     writeSafe(words, word + REPLY.c, Math.max(0, c));
   }
@@ -376,7 +379,10 @@ function copyPair(from: Uint32Array, at: number, to: Uint32Array, word: number):
   to[word + 1] = from[at + 1];
 }
 
-/** Words that mean nothing are zero, not what the buffer held before: a replay must give the same bytes (ENGINE-4). */
+/**
+ * Clears unused words, which would otherwise hold old content of the buffer: a replay must give the same bytes
+ * (ENGINE-4).
+ */
 function zero(words: Uint32Array, word: number, from: number, to: number): void {
   for (let i = from; i < to; i++) words[word + i] = 0;
 }

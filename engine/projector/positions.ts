@@ -1,8 +1,8 @@
 /**
- * Projection of the positions (shared/tables/positions.ts): what each account holds, its cost, and what was realized.
- * Owner: the projector thread.
+ * Projection of the positions (shared/tables/positions.ts): the quantity that each account holds, its cost, and the
+ * realized profit. Owner: the projector thread.
  *
- * Fills, splits and merges change a position directly. A payout is recognised by the ACCOUNT event after which the
+ * Fills, splits and merges change a position directly. A payout is recognized by the ACCOUNT event after which the
  * tokens of a decided market are gone: claims and settlements also remove losing tokens, which pay nothing.
  *
  * Invariants:
@@ -11,11 +11,11 @@
  *                position continues with the engine's quantity and an unknown cost (POSITIONROWS-5).
  *   POSITIONROWS-2  An empty position has no cost.
  *   POSITIONROWS-3  After `flush` every row agrees with memory, which is a cache of rows: a flush may empty it.
- *   POSITIONROWS-4  A position has a row in position_hours for each hour in which it changed, but for the one in which
- *                it was opened, with the quantity before the first change. Of a day that is no longer kept by the hour
- *                only the first row stays.
- *   POSITIONROWS-5  A position that was open when history began has an unknown cost until nothing of it is held, or the
- *                other side is; from then on its cost is known, and what was realized is not.
+ *   POSITIONROWS-4  A position has a row in position_hours for each hour in which it changed, except the hour in which
+ *                it was opened; the row has the quantity before the first change. If a day is no longer kept by the
+ *                hour, only its first row stays.
+ *   POSITIONROWS-5  A position that was open when history began has an unknown cost until its quantity reaches zero or
+ *                changes sides; from then on its cost is known, but the realized profit is not.
  */
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
@@ -33,7 +33,7 @@ import type { RecordContext } from './orders.ts';
 import { REPLACE, RowInserter } from './rowInserter.ts';
 import type { AccountStats } from './statsAccounts.ts';
 
-/** Positions in memory beyond which the next flush empties it: about 30 MB. */
+/** With more positions in memory than this, the next flush empties the cache: about 30 MB. */
 const MOST_CACHED = 200_000;
 const ALL = select(POSITIONS, ...(Object.keys(POSITIONS.columns) as (keyof typeof POSITIONS.columns)[]));
 
@@ -62,7 +62,7 @@ type Position = Holding & {
   isDirty: boolean;
 };
 
-/** As `safeIntegers` reads it. */
+/** The row as `safeIntegers` reads it. */
 type PositionRow = Record<keyof RowOf<typeof POSITIONS>, bigint>;
 
 export class PositionProjection {
@@ -86,7 +86,7 @@ export class PositionProjection {
     this.#hours = new HourRows(db, POSITION_HOURS, ['account', 'market', 'outcome']);
   }
 
-  /** A position that is open when history begins. It counts as held at all times before. */
+  /** A position that is open when history begins. It counts as held at all earlier times. */
   open(account: number, market: number, outcome: number, atomic: number, record: RecordContext): void {
     if (account === FEE_ACCOUNT || atomic === 0) return;
     const position = this.#position(account, market, outcome);
@@ -100,7 +100,7 @@ export class PositionProjection {
     this.#accounts.earned(account, 0n, 0n, record);
   }
 
-  /** One party's part in a fill, at the price of its own outcome. */
+  /** Books one party's part in a fill, at the price of its own outcome. */
   fill(party: OpenOrder, lots: number, ownTicks: number, fee: number, record: RecordContext): void {
     const { account, market, outcome, side, ticksPerUnit } = party;
     const notionalMicro = mulSafe(lots, ownTicks);
@@ -112,7 +112,7 @@ export class PositionProjection {
     position.hasTraded = true;
   }
 
-  /** A split or a merge: each token of a set costs, or brings, half a USDC. */
+  /** Books a split or a merge: each token of a set costs, or brings, half a USDC. */
   convert(account: number, market: number, movement: number, amountAtomic: number, record: RecordContext): void {
     const sign = movement === MOVEMENT.SPLIT ? 1 : -1;
     const half = Math.floor(amountAtomic / 2);
@@ -129,7 +129,10 @@ export class PositionProjection {
     this.#exchange(account, market, outcome, yes + no, yes + no, 0 - micro, record);
   }
 
-  /** Takes the engine's quantities of an account in a market. @param payoutYesPpm null until the market is decided */
+  /**
+   * Takes over the engine's quantities of an account in a market.
+   * @param payoutYesPpm null until the market is decided
+   */
   holds(
     account: number,
     market: number,
@@ -146,7 +149,7 @@ export class PositionProjection {
     return redemption;
   }
 
-  /** The account's tokens of a decided market are gone. */
+  /** The account's tokens of a decided market have been paid out. */
   #paid(account: number, market: number, payoutYesPpm: number, record: RecordContext): Redemption | null {
     const yes = Number(this.#position(account, market, OUTCOME.YES).quantityAtomic);
     const no = Number(this.#position(account, market, OUTCOME.NO).quantityAtomic);
@@ -214,7 +217,8 @@ export class PositionProjection {
   }
 
   /**
-   * POSITIONROWS-1, for a position in memory; one that is not in memory has not changed since it was read or written.
+   * POSITIONROWS-1, for a position in memory. A position that is not in memory has not changed since it was read or
+   * written.
    */
   #agree(account: number, market: number, outcome: number, atomic: number, record: RecordContext): void {
     const position = this.#cached.get(keyOf(account, market, outcome));
@@ -261,7 +265,7 @@ export class PositionProjection {
     };
   }
 
-  /** POSITIONROWS-4, before a change. */
+  /** POSITIONROWS-4; called before a change. */
   #touch(position: Position, timeMs: number): void {
     if (!position.isDirty) this.#dirty.push(position);
     position.isDirty = true;
@@ -278,7 +282,7 @@ export class PositionProjection {
   }
 }
 
-/** In the order of the table, so that neighbours are written into a page one after the other. */
+/** Sorts as the table does, so that neighbours are written into a page one after the other. */
 function byKey(a: Position, b: Position): number {
   return a.account - b.account || a.market - b.market || a.outcome - b.outcome;
 }

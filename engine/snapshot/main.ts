@@ -1,7 +1,8 @@
 /**
  * Entry point of the snapshot thread: makes a snapshot of each shard that has journaled enough since its last one, so
- * that matching never pauses for it. The thread may end at any moment: an unfinished file has another name. It is
- * started when a snapshot may be due (shared/wire/snapshotsDue.ts): many runs never need it.
+ * that matching never pauses for it. The thread may be killed at any moment, because an unfinished file has a temporary
+ * name. The thread is started only when a snapshot may be due (shared/wire/snapshotsDue.ts), since many runs never need
+ * one.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
@@ -22,6 +23,6 @@ for (let isStopping = false; !isStopping; ) {
   isStopping = receiveMessageOnPort(parentPort)?.message === 'stop';
   maker.makeDue(isStopping);
   if (!isStopping) Atomics.wait(alarm, 0, 0, LOOK_EVERY_MS);
-  // For the finalizers of native objects, and V8's own tasks.
+  // Lets finalizers of native objects and V8's own tasks run.
   await nextTurn();
 }

@@ -33,13 +33,13 @@ assert(KEPT_SNAPSHOTS === 2, 'SNAPMAKER-1: rows are trimmed up to the older of t
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
-/** Where the making of a snapshot begins. */
+/** The state from which the next snapshot is made. */
 type Base = { readonly engine: Engine; readonly head: JournalHead; readonly fromSequence: number };
 
 export class SnapshotMaker {
   readonly #options: Keyed<SnapshotOptions>;
   readonly #progress: Progress;
-  /** By shard: the sequence of its newest snapshot. */
+  /** By shard: the sequence number of its newest snapshot. */
   readonly #newest: number[];
 
   constructor(options: Keyed<SnapshotOptions>) {
@@ -48,7 +48,10 @@ export class SnapshotMaker {
     this.#newest = options.journalPaths.map((_, shard) => listSnapshots(options.directory, shard)[0]?.sequence ?? 0);
   }
 
-  /** Makes the snapshots that are due. @param isStopping then also smaller ones, and without pauses. */
+  /**
+   * Makes the snapshots that are due. @param isStopping if true, snapshots of fewer rows are made too, and without
+   * pauses.
+   */
   makeDue(isStopping: boolean): void {
     const { journalPaths, everyRecords } = this.#options;
     const due = rowsDue(everyRecords, isStopping);
@@ -86,8 +89,8 @@ export class SnapshotMaker {
   }
 
   /**
-   * The newest snapshot that can be used, or the start of the journal. A damaged snapshot is removed. One of a history
-   * that the journal does not go on with is set aside.
+   * Loads the newest usable snapshot, or else the state before the first record. Removes a damaged snapshot. Sets aside
+   * a snapshot whose history the journal does not continue.
    */
   #load(shard: number, reader: JournalReader): Base {
     for (const file of listSnapshots(this.#options.directory, shard)) {
@@ -110,8 +113,8 @@ export class SnapshotMaker {
 }
 
 /**
- * The two newest snapshots; the base, which is the newest that leaves `keepRecords` rows of the journal; and between
- * them few enough to become the next base: one for each half of those rows.
+ * Returns the snapshots to keep: the two newest; the base, which is the newest one that leaves `keepRecords` rows of
+ * the journal; and, of those between, few enough that may become the next base: one for each half of those rows.
  * @param files newest first.
  */
 export function keptSnapshots(

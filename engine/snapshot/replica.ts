@@ -1,4 +1,4 @@
-/** Engines that only replay: their balances are their own, they journal nothing and check no signature. */
+/** Engines that only replay: each has balances of its own, journals nothing and checks no signatures. */
 import { unreachable } from '../../shared/base/assert.ts';
 import { Balances, createBalances } from '../../shared/wire/balances.ts';
 import { SnapshotError } from '../base/snapshotIo.ts';
@@ -11,7 +11,7 @@ import { listSnapshots, loadSnapshot, type SnapshotFile } from './snapshot.ts';
 
 export type Replica = { readonly engine: Engine; readonly head: JournalHead };
 
-/** Where the snapshots of a shard are, and what they were sealed with. */
+/** The directory of a shard's snapshots, and the key that sealed them. */
 type SnapshotsOfShard = { readonly directory: string; readonly shard: number; readonly key: ShardKey };
 
 const checkedBefore = () => unreachable('replica: signatures were checked when they came');
@@ -24,7 +24,7 @@ const NO_CHECKS: OrderChecks = {
 
 const NO_JOURNAL: Pick<JournalStore, 'append'> = { append: () => unreachable('replica: a replay journals nothing') };
 
-/** @param journal takes a record that is written after a replay, which journals nothing itself. */
+/** @param journal takes records that are written after a replay; the replay itself journals nothing. */
 export function makeReplica(journal: Pick<JournalStore, 'append'> = NO_JOURNAL): Engine {
   return new Engine({ balances: new Balances(createBalances()), collateralCheck: true, checks: NO_CHECKS, journal });
 }
@@ -36,12 +36,12 @@ export function restore(snapshot: SnapshotFile, { shard, key }: SnapshotsOfShard
   return head;
 }
 
-/** The state of the oldest snapshot that a trimmed journal continues; null when none can be used. */
+/** The state of the oldest snapshot that a trimmed journal continues; null if no snapshot is usable. */
 export function oldestState(shard: SnapshotsOfShard, firstSequence: number, journal = NO_JOURNAL): Replica | null {
   return firstUsable(shard, listSnapshots(shard.directory, shard.shard).reverse(), firstSequence, journal);
 }
 
-/** The same of the newest that is not newer than a record. */
+/** Like `oldestState`, but of the newest snapshot that is not newer than the given record. */
 export function newestState(
   shard: SnapshotsOfShard,
   firstSequence: number,

@@ -1,17 +1,18 @@
 /**
- * Snapshots: a shard's whole state at one journal row, so that a start reads a file and a short tail instead of the
- * whole journal. Another thread makes them by a replay (maker.ts), and the shard reads them when it recovers
- * (shard/recovery.ts).
+ * Snapshots: a shard's whole state at one journal row, so that a start reads one file and the short rest of the journal
+ * instead of all of it. Another thread makes snapshots by a replay (maker.ts), and the shard reads them when it
+ * recovers (shard/recovery.ts).
  *
  * Invariants:
  *   SNAPSHOT-1  A file with its final name is complete and durable: it is written under another name, synced and
  *               renamed, and then the directory is synced.
  *   SNAPSHOT-2  The digest in the file equals the digest of the state read back from it, and every part has a CRC-32C.
- *               A file that fails either is never used; the next older one is, or the journal alone.
- *   SNAPSHOT-3  The chain value in the file ties it to one history: a journal with another history does not continue
+ *               A file that fails either check is never used; the next older file is used instead, or the journal
+ *               alone.
+ *   SNAPSHOT-3  The chain value in the file binds it to one history: a journal with another history does not continue
  *               it.
- *   SNAPSHOT-4  The seal shows that this exchange wrote the file (journal/shardKey.ts). Without a good one it is never
- *               used.
+ *   SNAPSHOT-4  The seal proves that this exchange wrote the file (journal/shardKey.ts). A file without a valid seal is
+ *               never used.
  */
 import { readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,10 +28,10 @@ import type { ShardKey } from '../journal/shardKey.ts';
 const MAGIC = 0x5358504f;
 const SNAPSHOT_VERSION = FILE_LAYOUTS.snapshot;
 /**
- * Version 11 lacks the floors of nonces: there were none; and the nonces of open orders (book/orders.ts).
- * Version 10 lacks the times of last fills: the next fill has that of its record, and digests are without them
- * (book/markets.ts). Version 9 lacks the floor of numbers: there was none (core/raising.ts). Version 8 lacks stages:
- * every market was open (core/stages.ts). No release wrote an older one.
+ * Version 11 lacks the floors of nonces (there were none) and the nonces of open orders (book/orders.ts). Version 10
+ * lacks the times of last fills: the next fill gets the time of its record, and digests are computed without them
+ * (book/markets.ts). Version 9 lacks the floor of numbers (there was none; core/raising.ts). Version 8 lacks stages:
+ * every market was open (core/stages.ts). No release wrote an older version.
  */
 const OLDEST_READ = 8;
 
@@ -38,10 +39,10 @@ assert(OLDEST_READ <= SNAPSHOT_VERSION, 'snapshot: the version that is written c
 
 export type SnapshotFile = { readonly path: string; readonly sequence: number };
 
-/** The position of a state: the journal's head after its last applied record, and the shard's time. */
+/** Where a state belongs: the journal's head after the last applied record, and the shard's time. */
 type Position = { readonly head: JournalHead; readonly nowMs: number };
 
-/** The snapshots of a shard, newest first. */
+/** Lists the snapshots of a shard, newest first. */
 export function listSnapshots(directory: string, shard: number): SnapshotFile[] {
   const form = new RegExp(`^snapshot-${shard}-([0-9]{1,16})\\.bin$`);
   return readdirSync(directory)
@@ -52,7 +53,7 @@ export function listSnapshots(directory: string, shard: number): SnapshotFile[] 
     .sort((a, b) => b.sequence - a.sequence);
 }
 
-/** Takes a snapshot out of use whose records the journal does not have any more: the file gets another name. */
+/** Takes a snapshot out of use because the journal no longer has its records: the file is renamed. */
 export function setSnapshotAside({ path }: SnapshotFile): void {
   renameSync(path, freeName(path.replace(/\.bin$/, '.unshared'), '.bin'));
 }
@@ -97,7 +98,7 @@ function write(writer: SnapshotWriter, shard: number, { head, nowMs, state }: Po
   }
 }
 
-/** Fills a fresh state. Throws SnapshotError for a file that cannot be used. */
+/** Fills a fresh state. Throws SnapshotError if the file cannot be used. */
 export function loadSnapshot(file: SnapshotFile, shard: number, state: ShardState, key: ShardKey): Position {
   const reader = new SnapshotReader(file.path, key.snapshots);
   try {

@@ -2,8 +2,8 @@
  * Signature checks that busy shards offer to verifier threads, so that a single busy market can use more than one core.
  * A check is a pure function of three byte strings, so any thread may answer it.
  *
- *   shard (owner)   offers the checks of its queued commands, and withdraws them from the front as the commands run
- *   verifier        claims some checks from the back, of any shard; sleeps on the bell when none is offered
+ *   shard (owner) offers the checks of its queued commands, and withdraws them from the front as the commands run
+ *   verifier claims some checks from the back, of any shard; sleeps on the bell when none is offered
  *
  *         owner              verifier               verifier
  *   FREE ───────► OFFERED ─────────────► CLAIMED ─────────────► ACCEPTED or REFUSED
@@ -11,14 +11,14 @@
  *    └───────────────┴── next generation ───┴──────────────────────┘
  *
  * Invariants:
- *   BOARD-1  Only the owner writes a slot's bytes, and only while it is FREE. Bytes a verifier read in part before and
- *            in part after such a write belong to an older generation, and its verdict is ignored.
- *   BOARD-2  A verdict counts only while the slot has the generation that its verifier claimed: a delayed verdict does
- *            not answer a later question, least of all one that the owner has claimed. Without a verdict the owner
- *            makes the check itself and never waits for a verifier, alive or dead. While a verifier makes the very next
- *            check, the owner makes other, unclaimed ones.
- *   BOARD-3  A verifier checks the board once more after setting ASLEEP, and an owner reads ASLEEP after publishing: so
- *            at least one of the two notices the other.
+ *   BOARD-1  Only the owner writes a slot's bytes, and only while it is FREE. If a verifier reads some bytes before
+ *            such a write and others after it, its verdict belongs to an older generation and is ignored.
+ *   BOARD-2  A verdict counts only while the slot has the generation that its verifier claimed: a delayed verdict never
+ *            answers a later question, not even one that the owner has claimed. Without a verdict the owner makes the
+ *            check itself; it never waits for a verifier, alive or dead. While a verifier makes the check that is
+ *            needed next, the owner makes other, unclaimed checks.
+ *   BOARD-3  A verifier looks at the board once more after setting ASLEEP, and an owner reads ASLEEP after publishing,
+ *            so at least one of the two notices the other.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { ADDRESS_BYTES, HASH_BYTES } from '../../shared/base/hex.ts';
@@ -40,10 +40,10 @@ assert(STATE.FREE === 0 && STATE_MASK < GENERATION, 'board: a generation does no
 const NO_ORDINAL = -1;
 /** The result of `tryClaim` when no check is offered. */
 const NO_SLOT = -1;
-/** In a question. */
+/** The offset of the signer in a question. */
 const SIGNER_AT = HASH_BYTES + SIGNATURE_BYTES;
 
-/** The owner's side. The owner itself remembers its questions (shardChecks.ts). */
+/** The owner's side of the board. The owner keeps its questions itself (shardChecks.ts). */
 export class OfferedChecks {
   readonly #words: Int32Array;
   readonly #bytes: Uint8Array;
@@ -53,7 +53,7 @@ export class OfferedChecks {
   /** By slot: 1 when the owner has claimed its check itself. */
   readonly #isOwn = new Uint8Array(CHECK_SLOTS);
 
-  /** For a new thread of the shard: verdicts on offers of an earlier thread are ignored. */
+  /** Called for a new thread of the shard: verdicts on offers of an earlier thread are ignored. */
   constructor(board: SharedArrayBuffer, shard: number) {
     this.#words = new Int32Array(board);
     this.#bytes = new Uint8Array(board);
@@ -63,9 +63,9 @@ export class OfferedChecks {
   }
 
   /**
-   * Offers the check of an order with its hash. Its ordinal is less than CHECK_SLOTS after that of the first in the
-   * queue.
-   * @param word of the order in `bytes`.
+   * Offers the check of an order with its hash. Its ordinal is less than CHECK_SLOTS above the ordinal of the queue's
+   * first command.
+   * @param word the offset of the order in `bytes`.
    * @param isAlone true if its signature may not be part of a batch
    */
   offer(ordinal: number, bytes: Uint8Array, word: number, isAlone: boolean): void {
@@ -100,7 +100,7 @@ export class OfferedChecks {
     return this.#isOffered(ordinal) && !this.#isOwnClaim(ordinal) && this.#stateOf(ordinal) === STATE.CLAIMED;
   }
 
-  /** @returns true if the owner may make this check itself: no verifier has it or will get it */
+  /** @returns true if the owner may make this check itself: no verifier has it or can still get it */
   claim(ordinal: number): boolean {
     if (!this.#isOffered(ordinal) || this.#isOwnClaim(ordinal)) return true;
     if (!tryClaimSlot(this.#words, slotWord(this.#base, ordinal))) return false;
@@ -108,7 +108,7 @@ export class OfferedChecks {
     return true;
   }
 
-  /** The VERDICT of a verifier, UNDECIDED while there is none. */
+  /** Returns the VERDICT of a verifier, UNDECIDED while there is none. */
   verdictOf(ordinal: number): number {
     const state = this.#isOffered(ordinal) ? this.#stateOf(ordinal) : STATE.FREE;
     if (state === STATE.ACCEPTED) return VERDICT.ACCEPTED;
@@ -135,7 +135,7 @@ export class OfferedChecks {
     return Atomics.load(this.#words, slotWord(this.#base, ordinal)) & STATE_MASK;
   }
 
-  /** Starts the next generation of a slot. @returns the state in which the last one ended. */
+  /** Starts the next generation of a slot. @returns the state in which the previous generation ended. */
   #free(stateWord: number): number {
     const words = this.#words;
     // A verifier may change the state between load and exchange, but only the owner changes the generation.
@@ -153,13 +153,13 @@ export class CheckHelper {
   readonly #words: Int32Array;
   readonly #bytes: Uint8Array;
   readonly #shards: number;
-  /** By word of a slot's state: that state, as this helper has claimed the slot. */
+  /** By the word of a slot's state: the state that this helper has claimed. */
   readonly #states: Int32Array;
-  /** The claimed checks: the word of each one's state, and a copy of its question. */
+  /** The claimed checks: the word of each slot's state, and a copy of its question. */
   readonly #claimed: Int32Array;
   /** Copies, because the owner may write the next question into a slot during the check. */
   readonly #questions: Uint8Array;
-  /** By index in the batch: that of the claimed check. */
+  /** By index in the batch: the index of the claimed check. */
   readonly #together: Uint16Array;
   #shard = 0;
 
@@ -177,7 +177,7 @@ export class CheckHelper {
     assert(Number.isSafeInteger(this.#shards) && this.#shards > 0, 'board: its size is that of whole shards');
   }
 
-  /** Makes some checks of one shard, if any are offered. @returns true if any were */
+  /** Makes some checks of one shard, if any are offered. @returns true if there were any */
   help(): boolean {
     const count = this.#claimSome();
     if (count > 0) this.#answerAll(count);
@@ -194,7 +194,7 @@ export class CheckHelper {
     return NO_SLOT;
   }
 
-  /** Answers a claimed check; the verdict is dropped when the owner has withdrawn the check meanwhile. */
+  /** Answers a claimed check; the verdict is dropped if the owner has withdrawn the check meanwhile. */
   answer(stateWord: number): void {
     this.#claimed[0] = stateWord;
     this.#answerAll(1);
@@ -227,7 +227,7 @@ export class CheckHelper {
     return count;
   }
 
-  /** Answers the claimed checks from the first on: as many as possible in a batch, the others alone. */
+  /** Answers all claimed checks: as many as possible in a batch, the others alone. */
   #answerAll(count: number): void {
     let together = 0;
     for (let index = 0; index < count; index++) {
@@ -302,7 +302,7 @@ export class CheckHelper {
   }
 }
 
-/** Claims the check in a slot, if one is offered there. @param states has the claimed state then, at the same word. */
+/** Claims the check in a slot, if one is offered there. @param states then has the claimed state, at the same word. */
 function tryClaimSlot(words: Int32Array, stateWord: number, states?: Int32Array): boolean {
   const offered = Atomics.load(words, stateWord);
   if ((offered & STATE_MASK) !== STATE.OFFERED) return false;
@@ -316,7 +316,7 @@ function slotWord(base: number, ordinal: number): number {
   return base + CHECK_QUEUE.WORDS + (ordinal & (CHECK_SLOTS - 1)) * CHECK_SLOT.WORDS;
 }
 
-/** A loop: for a few bytes a subarray costs more. */
+/** Copies in a loop, because for a few bytes a subarray costs more. */
 function copy(from: Uint8Array, fromOffset: number, to: Uint8Array, toOffset: number, length: number): void {
   for (let i = 0; i < length; i++) to[toOffset + i] = from[fromOffset + i];
 }

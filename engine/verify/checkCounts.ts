@@ -7,17 +7,19 @@ import type { ShardMeters } from '../../shared/wire/shardMeters.ts';
 type CountName = Parameters<ShardMeters['add']>[0];
 
 export class CheckCounts {
-  /** Signatures that the shard has decided alone, those decided in a batch, and those decided by verifier threads. */
+  /**
+   * Signatures that the shard decided alone, signatures decided in a batch, and signatures decided by verifier threads.
+   */
   alone = 0;
   together = 0;
   byVerifiers = 0;
-  /** Batches that decided nothing, because one of their signatures was wrong. */
+  /** Batches that decided nothing because one of their signatures was wrong. */
   undecided = 0;
   /** Wrong signatures after which an account was kept out of batches. */
   keptOut = 0;
   readonly #reported = new Map<CountName, number>();
 
-  /** Adds what has been counted since the last time. */
+  /** Adds everything counted since the last report. */
   report(meters: ShardMeters): void {
     this.#report(meters, 'checksAlone', this.alone);
     this.#report(meters, 'checksTogether', this.together);

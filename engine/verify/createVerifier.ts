@@ -1,4 +1,4 @@
-/** The choice of a verifier by the configuration. */
+/** Chooses the verifier by the configuration. */
 import type { Keccak256 } from '../../shared/crypto/keccak.ts';
 import type { VerifierChoice } from '../../shared/wire/threads.ts';
 import { Kernel } from './kernel/kernel.ts';

@@ -1,6 +1,6 @@
 /**
- * Digests by the kernel, some three times as fast as by the hasher that gateway and clients use. A class, because a
- * method is one function for all instances: compiled code that calls it serves the next instance, too.
+ * Computes digests by the kernel, some three times as fast as the hasher of gateway and clients. This is a class
+ * because a method is one function for all instances: compiled code that calls it also serves the next instance.
  */
 import type { OrderHasher } from '../../shared/crypto/eip712.ts';
 import type { Kernel } from './kernel/kernel.ts';

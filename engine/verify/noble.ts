@@ -20,10 +20,10 @@ export function nobleVerifier(keccak: Keccak256): Verifier {
   };
 }
 
-/** In the layout that the library expects: recovery bit, r, s. */
+/** The layout that the library expects: recovery bit, r, s. */
 const recoverable = new Uint8Array(SIGNATURE_BYTES);
 
-/** Undefined where the library throws: r is not the x of a curve point, or the key would be the point at infinity. */
+/** Undefined if the library throws: r is not the x of a curve point, or the key would be the point at infinity. */
 function recover(
   bit: number,
   signature: Uint8Array,

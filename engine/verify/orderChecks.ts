@@ -1,6 +1,6 @@
 /**
- * The engine asks two things about the order in a PLACE or REPLACE: its digest, which is its hash, and whether its
- * signer has signed that. `LoneChecks` works out both when it is asked.
+ * The engine asks two questions about the order in a PLACE or REPLACE: what its digest is, which is its hash, and
+ * whether its signer has signed that hash. `LoneChecks` computes each answer when it is asked.
  */
 import type { OrderHasher } from '../../shared/crypto/eip712.ts';
 import { COMMAND } from '../../shared/wire/commands.ts';
@@ -11,21 +11,21 @@ const { PLACE } = COMMAND;
 
 /** The signing domain of orders. */
 type Domain = {
-  /** Of all later digests. */
+  /** Sets the domain of all later digests. */
   setDomain(chainId: number, exchange: Uint8Array): void;
-  /** True if digests are already for this chain and contract. */
+  /** Returns true if digests are already computed for this chain and contract. */
   isFor(chainId: number, exchange: Uint8Array): boolean;
 };
 
 export type OrderDigests = Domain & {
-  /** Writes the 32 bytes of a PLACE or REPLACE; `words` and `bytes` are two views of the same memory. */
+  /** Writes the 32-byte digest of a PLACE or REPLACE; `words` and `bytes` are two views of the same memory. */
   placeDigest(words: Uint32Array, bytes: Uint8Array, word: number, out: Uint8Array, outOffset: number): void;
 };
 
 export type OrderChecks = Domain & {
   /** Writes the digest of the order at `word` into its hash field. */
   writeHash(words: Uint32Array, bytes: Uint8Array, word: number): void;
-  /** True if the signer has signed the hash; asked after `writeHash`. */
+  /** Returns true if the signer has signed the hash; call after `writeHash`. */
   isSigned(words: Uint32Array, bytes: Uint8Array, word: number): boolean;
 };
 
@@ -55,7 +55,7 @@ export class LoneChecks implements OrderChecks {
   }
 }
 
-/** True if the signer of the order at `word` has signed the digest in its hash field. */
+/** Returns true if the signer of the order at `word` has signed the digest in its hash field. */
 export function verifyOrder(verifier: Verifier, bytes: Uint8Array, word: number): boolean {
   return verifier.verify(
     bytes,
@@ -67,7 +67,7 @@ export function verifyOrder(verifier: Verifier, bytes: Uint8Array, word: number)
   );
 }
 
-/** Digests by the hasher that gateway and clients use too. */
+/** Digests computed by the hasher that gateway and clients use too. */
 export function digestsBy(hasher: OrderHasher): OrderDigests {
   return {
     setDomain: (chainId, exchange) => hasher.setDomain(chainId, exchange),

@@ -1,4 +1,4 @@
-/** The EIP-712 digest of a PLACE or REPLACE command, straight from its record. */
+/** The EIP-712 digest of a PLACE or REPLACE command, computed directly from its record. */
 
 import type { OrderHasher } from '../../shared/crypto/eip712.ts';
 import * as commands from '../../shared/wire/commands.ts';

@@ -1,28 +1,31 @@
 /**
- * The signature checks of a shard (RULES.md 5.11). While commands wait in its queue, it works ahead: it checks the
- * signatures of those that wait together, in one batch, and keeps each verdict until the engine asks for it. It never
- * waits for a batch to fill: a batch has what waits at that moment, and one order alone is checked alone.
- * Owner: the shard's thread. The loop calls `work` before each command, for a slice at a time, and `take` when a
- * command runs; then the engine asks.
+ * The signature checks of a shard (RULES.md 5.11). While commands wait in the queue, it works ahead: it checks the
+ * signatures of the waiting commands in one batch, and keeps each verdict until the engine asks for it. It never waits
+ * for a batch to fill: a batch has the commands that wait at that moment, and a single order is checked alone. Owner:
+ * the shard's thread. The loop calls `work` before each command, for a slice at a time, and `take` when a command runs;
+ * then the engine asks.
  *
  *   work ──► gather ──► step … step ──► verdicts ──► take ──► writeHash ──► isSigned
- *      looks for cancels between any two
+ *      between any two steps: looks for cancels
  *
- * One bad signature leaves its whole batch undecided. Each of the batch is then checked alone, once: with the keys of
- * all signers known that costs about as much as to look for the bad one with smaller batches, and several bad ones cost
- * no more. The account that sent it stays out of batches for a minute (keptOut.ts).
+ * One bad signature leaves its whole batch undecided. Then each signature of the batch is checked alone, once: since
+ * the keys of all signers are known, this costs about as much as searching for the bad one with smaller batches, and
+ * several bad ones cost no more. The account that sent the bad signature stays out of batches for a minute
+ * (keptOut.ts).
  *
  * Invariants:
- *   CHECKS-1  A verdict, and a digest, belongs to the bytes of its question, which are kept beside it: for a command
- *             with other bytes the engine's questions are answered anew.
- *   CHECKS-2  Accepted is only what a batch, a check alone or a verifier thread has ACCEPTED. A signature of a batch
- *             that decided nothing is checked alone, and takes part in no other batch.
- *   CHECKS-3  In batches are only orders of accounts that are entitled to use the signer (RULES.md 5.3) and are not
- *             kept out, of signers that the verifier knows. So an account spoils those batches that have an order of
- *             its own when the first wrong signature is found, and then none for a minute.
+ *   CHECKS-1  A verdict or digest belongs to the bytes of its question, which are kept beside it. If the command has
+ *             other bytes, the engine's questions are answered anew.
+ *   CHECKS-2  A signature is accepted only if a batch, a check alone or a verifier thread has ACCEPTED it. A signature
+ *             of a batch that decided nothing is checked alone, and takes part in no other batch.
+ *   CHECKS-3  A batch has only orders whose accounts are entitled to use the signer (RULES.md 5.3) and are not kept
+ *             out, and whose signers the verifier knows. So an account can spoil only the batches that have one of its
+ *             orders when the first wrong signature is found, and then none for a minute.
  *   CHECKS-4  All questions of a batch are for one signing domain: a batch ends before a command that changes it.
- *   CHECKS-5  A slice adds at most ADDS_PER_SLICE questions to a batch, or is a step of it, or a check alone.
- *   CHECKS-6  An order of a batch runs once the batch is decided, so that no later question is in its slot by then.
+ *   CHECKS-5  A slice adds at most ADDS_PER_SLICE questions to a batch, or makes one step of it, or makes one check
+ *             alone.
+ *   CHECKS-6  An order of a batch runs only after the batch is decided, so that no later question can be in its slot by
+ *             then.
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { Histogram } from '../../shared/base/histogram.ts';
@@ -39,31 +42,31 @@ import type { BatchVerifier, Verifier } from './verifier.ts';
 const { ANY_COMMAND, COMMAND, PLACE_BIT_AUTHORIZED, kindBits } = commands;
 const { PLACE } = COMMAND;
 
-/** The checks of a shorter queue are made by the shard before a verifier thread has woken up. */
+/** With a shorter queue, the shard has made the checks before a verifier thread wakes up. */
 const OFFERED_FROM_LENGTH = 4;
-/** More checks than verifiers make during one turn, and few enough to offer without delaying a cancel. */
+/** More checks than verifiers make during one turn, but few enough that offering them does not delay a cancel. */
 const OFFERS_PER_TURN = 16;
-/** So many digests take less time than one check. */
+/** This many digests take less time than one check. */
 const ADDS_PER_SLICE = 8;
-/** Commands among which a batch looks for its signatures. */
+/** The number of waiting commands that are searched for signatures of a batch. */
 const MOST_SCANNED = 64;
 
 const NO_ORDINAL = -1;
 const NO_SLOT = -1;
 const { UNDECIDED, ACCEPTED, REFUSED } = VERDICT;
-/** A batch has left the signature undecided: it is checked alone. */
+/** A batch left the signature undecided, so it is checked alone. */
 const ALONE = 3;
 const SLOT_WORDS = PLACE.BYTES >>> 2;
-/** A question, beside the header of its command. */
+/** The offsets of a question, which is stored beside the header of its command. */
 const { hash: HASH, salt: SIGNED } = PLACE;
 assert(SIGNED === HASH + 8, 'checks: all that is signed, and the signature, follows the hash');
 assert(Math.max(OFFERS_PER_TURN, MOST_SCANNED) <= CHECK_SLOTS, 'checks: every question has a slot of its own');
 
-/** The commands that wait, in the order in which they run: ordinals `first` ≤ ordinal < `end`. */
+/** The waiting commands, in the order in which they run: ordinals `first` ≤ ordinal < `end`. */
 type WaitingCommands = {
   readonly first: number;
   readonly end: number;
-  /** The memory in which `wordOf` is the command. */
+  /** The memory in which `wordOf` points to the command. */
   memoryOf(ordinal: number): RecordMemory;
   wordOf(ordinal: number): number;
   /** True for a PLACE or REPLACE. */
@@ -72,15 +75,15 @@ type WaitingCommands = {
   changesDomain(ordinal: number): boolean;
 };
 
-/** The orders that were ever accepted: such a hash is refused before its signature is looked at. */
+/** The orders that were ever accepted: such a hash is refused before its signature is examined. */
 type AcceptedHashes = { has(words: Uint32Array, word: number): boolean };
 
 type ShardChecksParts = {
   readonly digests: OrderDigests;
   readonly verifier: Verifier | BatchVerifier;
-  /** Only where verifier threads run. */
+  /** Present only if verifier threads run. */
   readonly board?: OfferedChecks | undefined;
-  /** Of the signatures in a batch. */
+  /** The numbers of signatures in batches. */
   readonly batchSizes?: Histogram | undefined;
 };
 
@@ -92,19 +95,19 @@ export class ShardChecks implements OrderChecks {
   readonly #board: OfferedChecks | undefined;
   readonly #batchSizes: Histogram | undefined;
   readonly #keptOut = new KeptOut();
-  /** By slot: a copy of the start of a command, with its digest as its hash. */
+  /** By slot: a copy of the start of a command, with its digest in the hash field. */
   readonly #words = new Uint32Array(CHECK_SLOTS * SLOT_WORDS);
   readonly #bytes = new Uint8Array(this.#words.buffer);
   readonly #ordinals = new Float64Array(CHECK_SLOTS).fill(NO_ORDINAL);
   /** By slot: a VERDICT, or ALONE. */
   readonly #states = new Uint8Array(CHECK_SLOTS);
-  /** Checks of commands below this ordinal were offered to verifier threads or skipped. */
+  /** Checks of commands below this ordinal have been offered to verifier threads or skipped. */
   #offeredEnd = 0;
-  /** The ordinals in the batch under way, and the one with which it goes on, or NO_ORDINAL when it is complete. */
+  /** The ordinals in the unfinished batch, and the ordinal with which it continues, or NO_ORDINAL if it is complete. */
   readonly #members = new Float64Array(CHECK_SLOTS);
   #memberCount = 0;
   #gatherAt = NO_ORDINAL;
-  /** The slot of the command that runs, if there is one. */
+  /** The slot of the running command, if there is one. */
   #taken = NO_SLOT;
 
   constructor({ digests, verifier, board, batchSizes }: ShardChecksParts) {
@@ -116,7 +119,7 @@ export class ShardChecks implements OrderChecks {
     assert((this.#batches?.mostInBatch ?? 0) <= CHECK_SLOTS, 'checks: every question of a batch has a slot');
   }
 
-  /** Spends a slice on signatures. @returns false, and spends none, when the first command should run now. */
+  /** Spends a slice on signatures. @returns false, without spending one, if the first command should run now. */
   work(queue: WaitingCommands, accepted: AcceptedHashes): boolean {
     if (this.#board !== undefined) this.#offer(queue, this.#board);
     const { first } = queue;
@@ -131,7 +134,7 @@ export class ShardChecks implements OrderChecks {
     return this.#begin(queue, accepted);
   }
 
-  /** The command runs now: what is known of it answers the engine's questions. */
+  /** Call when the command runs: the results for it now answer the engine's questions. */
   take(ordinal: number): void {
     this.#taken = this.#slotOf(ordinal);
     if (this.#taken === NO_SLOT) return;
@@ -174,13 +177,14 @@ export class ShardChecks implements OrderChecks {
     const isElsewhere = this.#board?.isClaimed(first) === true;
     if (this.#batches === undefined) return isElsewhere && this.#checkAnother(queue);
     this.#batches.beginBatch();
-    // The first may be refused before its signature matters: outside of a batch it is checked when the engine asks.
+    // The first order may be refused before its signature matters: outside of a batch it is checked when the engine
+    // asks.
     if (!isElsewhere && !this.#join(first, queue, accepted, this.#batches)) return false;
     this.#gatherAt = first + 1;
     return this.#gather(queue, accepted, this.#batches, ADDS_PER_SLICE - this.#memberCount);
   }
 
-  /** Adds what waits to the batch, at most so many. @returns whether there is a batch, or one check was made. */
+  /** Adds waiting orders to the batch, up to the limit. @returns true if there is a batch or one check was made. */
   #gather(queue: WaitingCommands, accepted: AcceptedHashes, batches: BatchVerifier, most: number): boolean {
     const end = Math.min(queue.end, queue.first + MOST_SCANNED);
     let adds = 0;
@@ -198,7 +202,7 @@ export class ShardChecks implements OrderChecks {
     return true;
   }
 
-  /** Goes on with the batch under way, by a slice. */
+  /** Continues the unfinished batch by a slice. */
   #goOn(queue: WaitingCommands, accepted: AcceptedHashes): boolean {
     const batches = this.#batches;
     assert(batches !== undefined, 'checks: a batch under way has a verifier');
@@ -223,7 +227,7 @@ export class ShardChecks implements OrderChecks {
     return true;
   }
 
-  /** CHECKS-3. Adds a waiting order to the batch, if it may be there and no verifier thread has its check. */
+  /** CHECKS-3. Adds a waiting order to the batch, if this is allowed and no verifier thread has its check. */
   #join(ordinal: number, queue: WaitingCommands, accepted: AcceptedHashes, batches: BatchVerifier): boolean {
     if (!queue.isSigned(ordinal) || this.#stateOf(ordinal) !== UNDECIDED) return false;
     const { words, bytes } = queue.memoryOf(ordinal);
@@ -245,13 +249,13 @@ export class ShardChecks implements OrderChecks {
     return true;
   }
 
-  /** True for an order whose account may use the signer and has sent no wrong signature of late. */
+  /** Returns true if the order's account may use the signer and has recently sent no wrong signature. */
   #isWelcome(words: Uint32Array, word: number): boolean {
     if ((kindBits(words[word + PLACE.kind]) & PLACE_BIT_AUTHORIZED) === 0) return false;
     return !this.#keptOut.has(words[word + ANY_COMMAND.account], readSafe(words, word + ANY_COMMAND.timeMs));
   }
 
-  /** Without batches: while a verifier thread checks the first, makes another of the offered checks. */
+  /** Without batches: while a verifier thread makes the first check, makes another of the offered checks. */
   #checkAnother(queue: WaitingCommands): boolean {
     for (let ordinal = queue.first + 1; ordinal < this.#offeredEnd; ordinal++) {
       const slot = this.#slotOf(ordinal);
@@ -272,7 +276,7 @@ export class ShardChecks implements OrderChecks {
     if (!isAccepted) this.#keepOut(this.#words, slot * SLOT_WORDS);
   }
 
-  /** Other orders are in no batch anyway. */
+  /** Orders that fail this condition are in no batch anyway. */
   #keepOut(words: Uint32Array, word: number): void {
     if (!this.#isWelcome(words, word)) return;
     this.counts.keptOut++;
@@ -284,7 +288,7 @@ export class ShardChecks implements OrderChecks {
     return this.#ordinals[slot] === ordinal ? slot : NO_SLOT;
   }
 
-  /** The state of a waiting order. Takes over the verdict of a verifier thread. */
+  /** Returns the state of a waiting order. Takes over the verdict of a verifier thread. */
   #stateOf(ordinal: number): number {
     const slot = this.#slotOf(ordinal);
     if (slot === NO_SLOT) return UNDECIDED;
@@ -296,7 +300,7 @@ export class ShardChecks implements OrderChecks {
     return verdict;
   }
 
-  /** CHECKS-1. True if the words of the order from `start` on are those of the slot that was taken. */
+  /** CHECKS-1. Returns true if the words of the order from `start` on equal the words of the slot that was taken. */
   #isTaken(words: Uint32Array, word: number, start: number): boolean {
     if (this.#taken === NO_SLOT) return false;
     const from = this.#taken * SLOT_WORDS;
@@ -304,7 +308,7 @@ export class ShardChecks implements OrderChecks {
     return true;
   }
 
-  /** Copies the question of a waiting order into its slot, once, and works out its digest. */
+  /** Copies the question of a waiting order into its slot, once, and computes its digest. */
   #prepare(ordinal: number, queue: WaitingCommands): number {
     const slot = ordinal & (CHECK_SLOTS - 1);
     if (this.#ordinals[slot] === ordinal) return slot;
@@ -319,7 +323,9 @@ export class ShardChecks implements OrderChecks {
     return slot;
   }
 
-  /** Offers checks to verifier threads. Skips the first of the queue: this shard checks it next anyway. */
+  /**
+   * Offers checks to verifier threads. Skips the first command of the queue, because this shard checks it next anyway.
+   */
   #offer(queue: WaitingCommands, board: OfferedChecks): void {
     const { first, end } = queue;
     if (end - first < OFFERED_FROM_LENGTH || queue.changesDomain(first)) return;

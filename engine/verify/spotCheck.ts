@@ -1,26 +1,26 @@
 /**
- * The fast verifier is checked itself: a shard shows one check in SPOT_EVERY, and the first accepted order of every
- * signer, to a thread that asks the reference (noble) the same question in the background (spotMain.ts). One different
- * answer and the fast verifier is out of service in that shard: from its next order on the reference decides.
+ * The fast verifier is itself checked: a shard passes one check in SPOT_EVERY, and the first accepted order of every
+ * signer, to a thread that asks the reference (noble) the same question in the background (spotMain.ts). After one
+ * different answer the fast verifier is out of service in that shard: from the next order on the reference decides.
  *
- *   shard    SpotChecked   decides as the fast checks do, and copies some questions into its queue
- *   checker  SpotChecker   asks the reference, counts differences
+ *   shard SpotChecked decides as the fast checks do, and copies some questions into its queue checker SpotChecker asks
+ *   the reference, counts differences
  *
- * The digest in a question is worked out anew, by the hasher that gateway and clients use too: so a wrong digest is
- * noticed as well as a wrong verdict.
+ * The digest in a question is computed again, by the hasher that gateway and clients use, so a wrong digest is noticed
+ * as well as a wrong verdict.
  *
- * Why a thread of its own: a question takes the reference a millisecond, for which a shard would keep its next order
- * waiting, and a shard under load is never idle. The checker pauses after each question, so that it has a small share
- * of a core, and less when that is needed elsewhere.
+ * It needs a thread of its own because the reference takes a millisecond per question: in a shard the next order would
+ * wait so long, and a shard under load is never idle. The checker pauses after each question, so that it uses a small
+ * share of a core, and less if the core is needed elsewhere.
  *
  * Invariants:
  *   SPOT-1  One thread writes a queue and one reads it. A slot is written before `written` passes it, and free again
- *           once `read` has passed it; a full queue costs the shard a count and no wait.
- *   SPOT-2  A signer is known once a question about an accepted order of his is in the queue. So one who found no room
- *           is asked about with his next order. Signers whose addresses fall on the same place of the table push each
- *           other out, and are only asked about again.
- *   SPOT-3  A difference counts before the question is passed, and nothing lowers the count while the process runs:
- *           a shard that is rebuilt goes on with the reference, too.
+ *           once `read` has passed it. If the queue is full, the shard only counts the question and does not wait.
+ *   SPOT-2  A signer is known once a question about one of its accepted orders is in the queue. If the queue was full,
+ *           the signer's next order is used. Signers whose addresses have the same place in the table displace each
+ *           other; the only effect is that they are checked again.
+ *   SPOT-3  A difference is counted before the question is passed, and nothing lowers the count while the process runs,
+ *           so a shard that is rebuilt continues with the reference.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { ADDRESS_BYTES, HASH_BYTES, toHex } from '../../shared/base/hex.ts';
@@ -32,9 +32,9 @@ import { LoneChecks, type OrderChecks, type OrderDigests } from './orderChecks.t
 import type { Verifier } from './verifier.ts';
 
 const { PLACE } = COMMAND;
-/** A prime, so that no pattern in the order of checks, such as places in a batch, is left out. */
+/** A prime, so that no pattern in the order of checks, such as places in a batch, is missed. */
 export const SPOT_EVERY = 1009;
-/** The signers that are known: a power of two. */
+/** The number of known signers: a power of two. */
 const KNOWN_SIGNERS = 8192;
 
 type SpotCheckedParts = {
@@ -42,7 +42,7 @@ type SpotCheckedParts = {
   readonly shard: number;
   /** The fast checks, which answer until a difference is found. */
   readonly checks: OrderChecks;
-  /** These two decide what is right. */
+  /** These two decide after a difference was found. */
   readonly digests: OrderDigests;
   readonly reference: Verifier;
   readonly every?: number;
@@ -58,7 +58,7 @@ export class SpotChecked implements OrderChecks {
   readonly #queueWord: number;
   readonly #known = new Uint8Array(KNOWN_SIGNERS * ADDRESS_BYTES);
   readonly #every: number;
-  /** Checks until the next one that is shown in any case. */
+  /** Checks until the next one that is queued in any case. */
   #left: number;
   #written: number;
 
@@ -104,7 +104,7 @@ export class SpotChecked implements OrderChecks {
     return Atomics.load(this.#words, this.#queueWord + SPOT_QUEUE.differences) !== 0;
   }
 
-  /** Writes a question into the queue (SPOT-1). @returns false when there is no room. */
+  /** Writes a question into the queue (SPOT-1). @returns false if there is no room. */
   #show(isSigned: boolean, words: Uint32Array, bytes: Uint8Array, word: number): boolean {
     const queue = this.#queueWord;
     const written = this.#written;
@@ -138,7 +138,7 @@ export class SpotChecked implements OrderChecks {
 
 type Difference = SpotMessage['difference'];
 
-/** The side of the thread that asks again. */
+/** The side of the checker thread. */
 export class SpotChecker {
   readonly #reference: Verifier;
   readonly #words: Int32Array;
@@ -153,7 +153,7 @@ export class SpotChecker {
     this.#shards = shards;
   }
 
-  /** Asks one question again. @returns what was different, null if nothing, undefined when no question waits. */
+  /** Asks one question again. @returns the difference; null if there is none; undefined if no question waits. */
   next(): Difference | null | undefined {
     for (let tried = 0; tried < this.#shards; tried++) {
       this.#shard = (this.#shard + 1) % this.#shards;
@@ -186,12 +186,12 @@ export class SpotChecker {
   }
 }
 
-/** A place in the table of signers: addresses are hashes, so their first bytes spread. */
+/** A place in the table of signers: addresses are hashes, so their first bytes are evenly distributed. */
 function placeOf(address: Uint8Array, offset: number): number {
   return (((address[offset] << 8) | address[offset + 1]) & (KNOWN_SIGNERS - 1)) * ADDRESS_BYTES;
 }
 
-/** A loop: for a few bytes a subarray costs more. */
+/** Copies in a loop, because for a few bytes a subarray costs more. */
 function copy(from: Uint8Array, fromOffset: number, to: Uint8Array, toOffset: number, length: number): void {
   for (let i = 0; i < length; i++) to[toOffset + i] = from[fromOffset + i];
 }

@@ -1,6 +1,6 @@
 /**
- * Entry point of the spot checker's thread: asks the reference again what shards show of their signature checks
- * (spotCheck.ts), and says what differed. It owns nothing, so it may end at any moment.
+ * Entry point of the spot checker's thread: asks the reference again about the signature checks that shards pass to it
+ * (spotCheck.ts), and reports differences. It owns nothing, so it may end at any moment.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -11,7 +11,7 @@ import type { SpotMessage, SpotOptions } from '../../shared/wire/threads.ts';
 import { nobleVerifier } from './noble.ts';
 import { SpotChecker } from './spotCheck.ts';
 
-/** At most one part in so many of a core: a pause after each question is so much longer than the question took. */
+/** At most one part in so many of a core: a pause follows each question. */
 const SPOT_SHARE = 20;
 const LOOK_EVERY_MS = 250;
 
@@ -19,7 +19,7 @@ assert(parentPort !== null, 'spot checker: runs as a worker thread');
 stepBack(NICE_IDLER);
 const { spotMemory, shards } = workerData as SpotOptions;
 const checker = new SpotChecker(spotMemory, shards, nobleVerifier(await createKeccak()));
-/** A cell that no thread notifies: waiting for it is a sleep. */
+/** No thread notifies this cell, so waiting for it is a sleep. */
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 for (;;) {
   const startMs = performance.now();
@@ -27,6 +27,6 @@ for (;;) {
   if (difference) parentPort.postMessage({ difference } satisfies SpotMessage);
   const tookMs = performance.now() - startMs;
   Atomics.wait(sleeper, 0, 0, difference === undefined ? LOOK_EVERY_MS : (SPOT_SHARE - 1) * tookMs);
-  // For V8's own tasks.
+  // Lets V8 run its own tasks.
   await nextTurn();
 }

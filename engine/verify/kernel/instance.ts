@@ -1,6 +1,6 @@
 /**
- * Instances of the kernel, which is compiled once in a thread. Each has a memory of its own.
- * TypeScript's library for Node does not know WebAssembly, so the part that is needed is declared here.
+ * Instances of the kernel. Each thread compiles the kernel once; each instance has its own memory. TypeScript's library
+ * for Node does not declare WebAssembly, so the needed part is declared here.
  */
 import { readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
@@ -40,7 +40,7 @@ export type KernelExports = {
 };
 
 export const PAGE_BYTES = 65_536;
-/** Pages of everything apart from the signers; the constructor of a kernel checks it. */
+/** Pages for everything except the signers; the constructor of a kernel checks this number. */
 export const OWN_PAGES = 18;
 
 /**
@@ -51,14 +51,14 @@ setFlagsFromString('--turboshaft-wasm');
 
 const { WebAssembly } = globalThis as unknown as { WebAssembly: WebAssembly };
 
-/** The fused kernel is the faster one, where V8 and the processor can run it (README.md). */
+/** The fused kernel is faster, if V8 and the processor can run it (README.md). */
 const VARIANTS = { fused: 'kernelFused.wasm', plain: 'kernel.wasm' } as const;
 export type Variant = keyof typeof VARIANTS;
 
 const compiled = new Map<Variant, object>();
 /**
- * The kernel used here, and the reason why the fused one cannot be loaded: its file is missing or invalid. A processor
- * that cannot run it is no such problem.
+ * The kernel used here, and the reason why the fused kernel cannot be loaded: its file is missing or invalid. A
+ * processor that cannot run the fused kernel is not reported as a problem.
  */
 export const { variant: BEST_VARIANT, problem: FUSED_PROBLEM } = best();
 
@@ -81,7 +81,7 @@ function compile(variant: Variant): object {
   return module;
 }
 
-/** On a processor without the fused instruction V8 rounds twice, which `canRun` notices. */
+/** On a processor without the fused instruction V8 rounds twice; `canRun` notices this. */
 function best(): { readonly variant: Variant; readonly problem: string | null } {
   try {
     return { variant: instantiate(OWN_PAGES, 'fused').exports.canRun() ? 'fused' : 'plain', problem: null };

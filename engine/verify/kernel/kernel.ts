@@ -1,6 +1,6 @@
 /**
- * The verification kernel: digests of orders and checks of signatures in WebAssembly, alone or in batches. README.md
- * has the mathematics, wasm/ the sources of kernel.wasm.
+ * The verification kernel computes digests of orders and checks signatures in WebAssembly, alone or in batches.
+ * README.md has the mathematics, wasm/ the sources of kernel.wasm.
  *
  * Owner: one thread. Nothing is allocated after the constructor: arguments are copied into the kernel's memory, which
  * never grows.
@@ -27,17 +27,17 @@ import {
   type Verdict,
 } from './instance.ts';
 
-/** Signatures of one batch. */
+/** The largest number of signatures in a batch. */
 export const MOST_BATCH = 32;
 
 type KernelOptions = {
   /** Fills bytes from the system's generator. Tests that need the same coefficients again replace it. */
   readonly random?: (bytes: Uint8Array) => void;
-  /** Signers whose keys and tables are kept: a multiple of 8, 9.5 KB each. */
+  /** The number of signers whose keys and tables are kept: a multiple of 8, 9.5 KB each. */
   readonly mostSigners?: number;
   /** False: every signature is checked by recovery. */
   readonly keepsTables?: boolean;
-  /** The best that runs here, unless tests compare them. */
+  /** The best variant that runs here, unless tests compare the variants. */
   readonly variant?: Variant;
 };
 
@@ -45,12 +45,12 @@ const MOST_SIGNERS = 4096;
 const SIGNERS_OF_A_SET = 8;
 const MOST_SIGNER_BYTES = 9_728;
 const SECRET_BYTES = 24;
-/** Bytes of a coefficient, and of those that are made at once. */
+/** Bytes of one coefficient, and bytes of random data that are made at once. */
 const COEFFICIENT_BYTES = 16;
 const RANDOM_BYTES = 4096;
 
 const { PLACE } = COMMAND;
-/** The words of a record that the kernel reads: from the salt to the last. */
+/** The words of a record that the kernel reads: from the salt to the last word. */
 const FIRST_WORD = PLACE.salt;
 const RECORD_WORDS = PLACE.WORDS - FIRST_WORD;
 
@@ -61,7 +61,7 @@ assert(PLACE.takerAmount - FIRST_WORD === 46 && PLACE.expirationSec - FIRST_WORD
 assert(PLACE.nonce - FIRST_WORD === 50 && PLACE.feeBps - FIRST_WORD === 52, 'kernel: nonce and fee');
 assert(PLACE.minTakerNet - FIRST_WORD === 54 && RECORD_WORDS === 56, 'kernel: the last field');
 
-/** A BatchVerifier (verifier.ts). */
+/** Implements BatchVerifier (verifier.ts). */
 export class Kernel {
   readonly name: string;
   readonly mostInBatch = MOST_BATCH;
@@ -70,7 +70,7 @@ export class Kernel {
   readonly #bytes: Uint8Array;
   readonly #words: Uint32Array;
   readonly #randomBytes: Uint8Array;
-  /** Offset of the first random byte that was not used; at the end there are none. */
+  /** The offset of the first unused random byte; at the end of the buffer there are none. */
   #randomAt = RANDOM_BYTES;
   readonly #digestAt: number;
   readonly #signatureAt: number;
@@ -101,7 +101,7 @@ export class Kernel {
     kernel.begin(signersAt, mostSigners, this.#takeRandom(SECRET_BYTES), keepsTables);
   }
 
-  /** Checks one signature alone; a batch that is under way stays as it is. */
+  /** Checks one signature alone; an unfinished batch is not affected. */
   verify(
     digest: Uint8Array,
     digestOffset: number,
@@ -115,13 +115,13 @@ export class Kernel {
     return this.#kernel.verify() !== 0;
   }
 
-  /** True if the signer's key is kept: then its signatures take part in the equation of a batch. */
+  /** Returns true if the signer's key is kept: then its signatures take part in the equation of a batch. */
   isKnown(signerAddress: Uint8Array, signerOffset: number): boolean {
     for (let i = 0; i < ADDRESS_BYTES; i++) this.#bytes[this.#signerAt + i] = signerAddress[signerOffset + i];
     return this.#kernel.isKnown() !== 0;
   }
 
-  /** `separator`: the 32 bytes of the EIP-712 domain of all later orders. */
+  /** `separator`: the 32 bytes of the EIP-712 domain for all later orders. */
   setDomain(separator: Uint8Array): void {
     assert(separator.length === HASH_BYTES, 'kernel: a separator is a hash');
     this.#bytes.set(separator, this.#kernel.SEPARATOR.value);
@@ -134,14 +134,14 @@ export class Kernel {
     this.#takeDigest(out, outOffset);
   }
 
-  /** Begins an empty batch, in place of the one before. */
+  /** Begins an empty batch, replacing the previous one. */
   beginBatch(): void {
     this.#count = 0;
     this.#isClosed = false;
     this.#kernel.beginBatch();
   }
 
-  /** Adds a signature to the batch, which has not begun its steps. */
+  /** Adds a signature to the batch; allowed only before its first step. */
   addToBatch(
     digest: Uint8Array,
     digestOffset: number,
@@ -156,7 +156,7 @@ export class Kernel {
     this.#kernel.add();
   }
 
-  /** Adds the signature of the order in the record at `word`, and writes its digest to `out`. */
+  /** Adds the signature of the order in the record at `word`, and writes the order's digest to `out`. */
   addPlaceToBatch(words: Uint32Array, word: number, out: Uint8Array, outOffset: number): void {
     this.#join();
     this.#putRecord(words, word);
@@ -164,16 +164,16 @@ export class Kernel {
     this.#takeDigest(out, outOffset);
   }
 
-  /** Works on the batch for about half the time of a recovery. @returns whether it is done. */
+  /** Works on the batch for about half the time of a recovery. @returns true if it is finished. */
   stepBatch(): boolean {
     if (this.#isClosed) return this.#kernel.stepBatch(0) !== 0;
-    // Closed only then: where the system's generator fails, the next step draws them.
+    // The batch is closed only here: if the system's generator fails, the next step draws the coefficients.
     const random = this.#takeRandom(this.#count * COEFFICIENT_BYTES);
     this.#isClosed = true;
     return this.#kernel.stepBatch(random) !== 0;
   }
 
-  /** `index` counts in the order of adding. Undecided: the caller checks it alone. */
+  /** `index` counts in the order of adding. If the result is undecided, the caller checks the signature alone. */
   verdictOf(index: number): Verdict {
     assert(index >= 0 && index < this.#count, 'kernel: a signature of the batch');
     return this.#kernel.verdictOf(index);
@@ -184,7 +184,7 @@ export class Kernel {
     this.#count++;
   }
 
-  /** @returns the address of as many random bytes, which were never used. */
+  /** @returns the address of so many random bytes that were never used before. */
   #takeRandom(length: number): number {
     if (this.#randomAt + length > RANDOM_BYTES) {
       this.#random(this.#randomBytes);
