@@ -4,15 +4,15 @@ import { errorCode } from '../../shared/base/thrown.ts';
 import { type Config, ConfigError } from './config.ts';
 import { ADMIN_TOKEN_CHARACTERS, isLoopback } from './exposure.ts';
 
-/** More than this is another file by mistake. */
+/** A longer file was named by mistake. */
 const MAX_CHARACTERS = 1000;
 
-/** Null without that setting. Throws a ConfigError when the file holds no token that may be used. */
+/** Returns null without that setting. Throws a ConfigError if the file holds no valid token. */
 export function readAdminToken(config: Pick<Config, 'adminTokenFile' | 'host' | 'adminDoor'>): string | null {
   const { adminTokenFile: path, host, adminDoor } = config;
   if (path === null) return null;
   const token = textOf(path).trim();
-  // The messages never repeat what may be a secret.
+  // The messages never repeat the token, which is a secret.
   if (!/^[!-~]+$/.test(token) || token.length > MAX_CHARACTERS) {
     throw new ConfigError(`ADMIN_TOKEN_FILE: ${path}: expected one line of printable ASCII without spaces`);
   }

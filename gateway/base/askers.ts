@@ -1,16 +1,16 @@
 /**
- * The callers who wait for the answer to a query. Several may wait for the same answer: its query then has the turn of
- * whichever of them comes first, so that no caller is held up by other queries of one of them.
+ * The callers who wait for the answer to a query. Several callers may wait for the same answer: its query then runs in
+ * the first turn that any of them gets, so that other queries of one caller delay none of the others.
  * Owner: the gateway thread.
  */
 
-/** The account of the caller, or the address of one without credentials: each has turns of its own. */
+/** The account of the caller, or the address of a caller without credentials. Each lane has turns of its own. */
 export type Lane = number | string;
 
-/** One who waits for an answer, such as a call. */
+/** A caller who waits for an answer, such as a request. */
 export type Asker = {
   readonly lane: Lane;
-  /** Its client has gone away. */
+  /** True if the caller's client has disconnected. */
   readonly isGone: boolean;
 };
 
@@ -18,7 +18,7 @@ export class Askers implements Asker {
   readonly lane: Lane;
   readonly #askers: Asker[];
   readonly #lanes: Set<Lane>;
-  /** Called with each further lane, by the queries that wait for their turn. */
+  /** Called with each further lane. The queries that wait for their turn are registered here. */
   readonly waiting = new Set<(lane: Lane) => void>();
 
   constructor(first: Asker) {
@@ -36,19 +36,19 @@ export class Askers implements Asker {
     return this.#lanes;
   }
 
-  /** All of them have gone. */
+  /** True if all callers have gone. */
   get isGone(): boolean {
     return this.#askers.every((asker) => asker.isGone);
   }
 
-  /** One more waits for the same answer. */
+  /** Adds a caller who waits for the same answer. */
   join(asker: Asker): void {
     this.#askers.push(asker);
     for (const lane of lanesOf(asker)) this.#add(lane);
     this.#follow(asker);
   }
 
-  /** A part of an answer has the turns of all who wait for the whole one, also of those who come later. */
+  /** A part of an answer has the turns of all who wait for the whole answer, including later callers. */
   #follow(asker: Asker): void {
     if (asker instanceof Askers) asker.waiting.add((lane) => this.#add(lane));
   }

@@ -1,7 +1,7 @@
 /**
- * Machine code that comes in packages: before the first of it is loaded, its files are compared with the SHA-256 that
- * data/binaries.json pins for this platform (RULES.md 10.13). The lock file protects the download; this protects what
- * lies on the disk since.
+ * Checks machine code that comes in packages: before the first binary is loaded, all of them are compared with the
+ * SHA-256 that data/binaries.json pins for this platform (RULES.md 10.13). The lock file protects the download; this
+ * protects the files on the disk.
  */
 import { hash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -12,18 +12,21 @@ import { packageFile, packageFolders } from '../../shared/base/packages.ts';
 export type PinnedBinaries = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 const PINNED = fileURLToPath(new URL('../../data/binaries.json', import.meta.url));
-/** The package that prefers a binary compiled here to the one it brought, and where that would be. */
+/**
+ * This package prefers a binary that was compiled here to the one in the package; these are the places where such a
+ * binary would be.
+ */
 const COMPILED = ['Release', 'Debug'].map((kind) => `better-sqlite3/build/${kind}`);
 
-/** The reason, in one line, why this process must not load its binaries; null when all are the pinned ones. */
+/** Returns in one line why this process must not load its binaries; null if all are the pinned ones. */
 export function binaryProblem(): string | null {
   const pinned = JSON.parse(readFileSync(PINNED, 'utf8'));
   return binaryProblemIn(packageFolders(), pinned, `${process.platform}-${process.arch}`);
 }
 
 /**
- * A file that is missing is no problem here: what it belongs to is optional, or says itself that it is not there.
- * @param folders those of packages, the nearest first
+ * Ignores missing files: the code they belong to is optional, or reports itself that they are missing.
+ * @param folders the folders of packages, the nearest first
  */
 export function binaryProblemIn(folders: readonly string[], pinned: PinnedBinaries, platform: string): string | null {
   const expected = pinned[platform];

@@ -1,4 +1,4 @@
-/** Opens the keys of a chain's settings: given as they are, in encrypted keystores, or kept by a signer elsewhere. */
+/** Opens the keys of a chain's settings: plain keys, encrypted keystores, or keys that an external signer keeps. */
 import { readFileSync } from 'node:fs';
 import type { KeyOrigin } from '../../shared/base/chainFacts.ts';
 import { errorCode, errorMessage } from '../../shared/base/thrown.ts';
@@ -9,7 +9,7 @@ import { ConfigError } from './config.ts';
 
 export type ChainSecrets = Readonly<Record<ChainJob, KeyOrigin | null>>;
 
-/** Throws ConfigError, which names the setting and nothing that it contains. */
+/** Throws a ConfigError, which names the setting but not its contents. */
 export function openChainKeys({ keys }: Pick<ChainConfig, 'keys'>): ChainSecrets {
   const secrets: Partial<Record<ChainJob, KeyOrigin | null>> = {};
   const jobs = new Map<string, ChainJob>();
@@ -20,7 +20,7 @@ export function openChainKeys({ keys }: Pick<ChainConfig, 'keys'>): ChainSecrets
     if (secret === null) continue;
     const address = typeof secret === 'string' ? addressOf(secret).toLowerCase() : secret.address;
     const other = jobs.get(address);
-    // Two streams of transactions with one nonce would replace each other's.
+    // Two streams of transactions with the same nonces would replace each other's transactions.
     if (other !== undefined) throw new ConfigError(`${other}_KEY and ${job}_KEY: each job needs a key of its own`);
     jobs.set(address, job);
   }

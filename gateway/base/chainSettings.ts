@@ -1,12 +1,15 @@
 /**
- * The settings of an exchange that settles on a chain (RULES.md 17.1, 17.3). RPC_URL turns that on; all
- * others only have a meaning beside it. Keys and the address of the node are secrets: no message repeats them.
+ * The settings of an exchange that settles on a chain (RULES.md 17.1, 17.3). RPC_URL turns this on; all others have a
+ * meaning only beside it. Keys and the address of the node are secrets: no message repeats them.
  */
 
 import type { SignerAt } from '../../shared/base/chainFacts.ts';
 import { MOST_MOVEMENT_FEE_MICRO } from '../../shared/base/movementFee.ts';
 
-/** A key signs for one job: batches, decisions, payments, new markets, transfers for customers, permits of deposits. */
+/**
+ * The jobs of keys. Each key signs for one: batches, decisions, payments, new markets, transfers for customers, permits
+ * of deposits.
+ */
 export const CHAIN_JOBS = ['OPERATOR', 'RESOLVER', 'PAYER', 'DEPLOYER', 'RELAYER', 'PERMIT'] as const;
 export type ChainJob = (typeof CHAIN_JOBS)[number];
 export type KeySource = Readonly<
@@ -14,29 +17,29 @@ export type KeySource = Readonly<
 >;
 
 export type ChainConfig = Readonly<{
-  /** Of one node or, with commas between them, several. */
+  /** The address of one node or, separated by commas, of several. */
   rpcUrl: string;
-  /** Null: nothing needs it. */
+  /** Null if no contract needs the key. */
   keys: Readonly<Record<ChainJob, KeySource | null>>;
-  /** The contract by which PAYER_KEY pays; null: OPERATOR_KEY pays at the exchange contract. */
+  /** The contract at which PAYER_KEY pays; null: OPERATOR_KEY pays at the exchange contract. */
   paymentsAddress: string | null;
-  /** The contract by which decisions take effect, after a delay and unless another key vetoes. */
+  /** The contract that delays decisions and then applies them, unless another key vetoes. */
   resolutionsAddress: string;
-  /** No transaction offers more for a unit of gas. */
+  /** The highest price per unit of gas that a transaction offers. */
   mostFeeWei: bigint;
-  /** A key with less is an alarm. */
+  /** A key with a lower balance raises an alert. */
   lowBalanceWei: bigint;
-  /** Placing is refused while the newest block is older. */
+  /** Placing is refused while the newest block is older than this. */
   mostHeadAgeMs: number;
-  /** Placing is refused while a trade has waited longer for its batch. */
+  /** Placing is refused while a trade has waited for its batch longer than this. */
   mostWaitMs: number;
-  /** A withdrawal, split or merge below it is refused; in micro-USDC. */
+  /** A withdrawal, split or merge of less is refused; in micro-USDC. */
   leastMovementMicro: number;
-  /** Withdrawals, splits and merges of one account in 24 hours. */
+  /** Withdrawals, splits and merges that one account may make in 24 hours. */
   mostMovementsADay: number;
-  /** The fee of each of them, in micro-USDC. */
+  /** The fee of each withdrawal, split or merge, in micro-USDC. */
   movementFeeMicro: number;
-  /** Of payments to one account, and to all of them, in an hour; in micro-USDC. */
+  /** The most that is paid in an hour to one account, and to all accounts; in micro-USDC. */
   mostPaidMicro: number;
   mostPaidToAllMicro: number;
 }>;
@@ -49,7 +52,7 @@ type Reader = {
   url(name: string, protocols: readonly string[]): string | null;
   urls(name: string, protocols: readonly string[]): readonly string[];
 };
-/** Settings of the exchange that cannot be what they are without a chain. */
+/** Settings of the exchange whose allowed values depend on a chain. */
 type Others = Readonly<{
   collateralCheck: boolean;
   demo: boolean;
@@ -60,13 +63,13 @@ const SECRET_KEY = /^0x[0-9a-fA-F]{64}$/;
 const ORDER_OF_SECP256K1 = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const GWEI_WEI = 1_000_000_000n;
 const CONTRACTS = ['EXCHANGE_ADDRESS', 'MARKET_FACTORY_ADDRESS', 'USDC_ADDRESS', 'CTF_ADDRESS'];
-/** A market factory that was deployed without the contract gets one at any time. */
+/** A market factory that was deployed without this contract can get one at any time. */
 const WITHOUT_RESOLUTIONS =
   'RESOLUTIONS_ADDRESS: needed with RPC_URL, because decisions wait there; data/docs/chain.md says how to get one';
 const NEEDED: readonly ChainJob[] = ['OPERATOR', 'RESOLVER', 'DEPLOYER', 'PERMIT'];
 const MOST_MS = 3_600_000;
 
-/** @returns null without RPC_URL, and the reason why the settings are refused, as a text. */
+/** @returns null without RPC_URL; a text says why the settings are refused. */
 export function readChain(read: Reader, others: Others): ChainConfig | string | null {
   const rpcUrl = read.urls('RPC_URL', ['http:', 'https:']).join();
   if (rpcUrl === '') return null;
@@ -106,7 +109,7 @@ export function readChain(read: Reader, others: Others): ChainConfig | string | 
   });
 }
 
-/** True for 32 bytes that are a key of the curve. */
+/** True for 32 bytes that are a valid key of the curve. */
 export function isSecretKey(text: string): boolean {
   if (!SECRET_KEY.test(text)) return false;
   const secret = BigInt(text);

@@ -1,16 +1,16 @@
 /**
- * The address of a call, and the subject under which anonymous calls are counted. IPv6 is counted by its /64, because a
- * single customer gets that many addresses; an IPv4 address mapped into IPv6 is the IPv4 address. X-Forwarded-For is
- * used only when a configured proxy sent it, and then read from the right, because any client can write its left end.
- * Some proxies write the port beside the address.
+ * The address of a request, and the subject under which anonymous requests are counted. IPv6 is counted by /64, because
+ * a single customer gets that many addresses; an IPv4 address mapped into IPv6 counts as the IPv4 address.
+ * X-Forwarded-For is used only if a configured proxy has sent it, and is read from the right, because any client can
+ * write its left end. Some proxies write the port beside the address.
  */
 import { type BlockList, isIP, isIPv4 } from 'node:net';
 import type { Logger } from './log.ts';
 import { isWithin } from './networks.ts';
 
-/** An address and the port that some proxies add, or one of IPv6 in brackets with or without it. */
+/** Matches an address with the port that some proxies add, or an IPv6 address in brackets with or without a port. */
 const WITH_PORT = /^(?:\[([^\]]*)\](?::\d{1,5})?|([^:]*):\d{1,5})$/;
-/** Of a header that a client may have made up, so much is logged and shown. */
+/** Characters of a header that are logged and shown; a client may have made it up. */
 const MOST_SHOWN = 64;
 
 /** `peer` is the address of the socket: 4 or 16 bytes. */
@@ -18,7 +18,7 @@ export function clientSubject(peer: Uint8Array, forwardedFor: string, trusted: B
   return toSubject(clientAddress(peer, forwardedFor, trusted));
 }
 
-/** The subject of a socket itself, without a look at headers: called for every connection that opens. */
+/** Returns the subject of a socket without reading headers: called for every connection that opens. */
 export function peerSubject(peer: Uint8Array): string {
   if (peer.length === 4) return peer.join('.');
   const isMapped = peer[10] === 255 && peer[11] === 255 && peer.subarray(0, 10).every((byte) => byte === 0);
@@ -26,12 +26,14 @@ export function peerSubject(peer: Uint8Array): string {
   return [0, 2, 4, 6].map((index) => (peer[index] * 256 + peer[index + 1]).toString(16)).join(':');
 }
 
-/** The first address from the right that no trusted proxy has. */
+/** Returns the first address from the right that is not a trusted proxy's. */
 export function clientAddress(peer: Uint8Array, forwardedFor: string, trusted: BlockList | null): string {
   return clientOf(peer, forwardedFor, trusted).address;
 }
 
-/** `unread` is what a trusted proxy wrote in place of an address: its clients then have the address of the proxy. */
+/**
+ * `unread` is the text that a trusted proxy wrote instead of an address; the client then has the address of the proxy.
+ */
 type Client = { readonly address: string; readonly unread: string | null };
 
 export function clientOf(peer: Uint8Array, forwardedFor: string, trusted: BlockList | null): Client {
@@ -52,7 +54,7 @@ export function clientOf(peer: Uint8Array, forwardedFor: string, trusted: BlockL
   return { address, unread: null };
 }
 
-/** Null for what is no address. */
+/** Returns null if the text is no address. */
 function addressOf(hop: string): string | null {
   const parts = isIP(hop) === 0 ? WITH_PORT.exec(hop) : null;
   const [address] = (parts?.[1] ?? parts?.[2] ?? hop).split('%');
@@ -60,8 +62,8 @@ function addressOf(hop: string): string | null {
 }
 
 /**
- * Logs what a trusted proxy wrote in place of an address, once: it is the same for every request.
- * Owner: a thread that answers requests; each has one.
+ * Logs once what a trusted proxy wrote instead of an address: it is the same for every request.
+ * Owner: a thread that answers requests; each has one of these.
  */
 class UnreadHops {
   #log: Pick<Logger, 'warn'> | null = null;

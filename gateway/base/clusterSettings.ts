@@ -1,22 +1,22 @@
 /**
- * The settings of an exchange on several machines (RULES.md 18.1): every member writes what it commits to a log in
- * PostgreSQL as well. The addresses of that log may contain a password, so no message repeats them.
+ * The settings of an exchange on several machines (RULES.md 18.1): every member also writes its commits to a log in
+ * PostgreSQL. The addresses of that log may contain a password, so no message repeats them.
  */
 import { hostsOf, JournalUrlError, journalUrlOf } from '../../shared/base/journalUrl.ts';
 import { isLoopback } from './exposure.ts';
 
 export type ClusterConfig = Readonly<{
-  /** Where the log is; of several hosts, the one that accepts writes. It may contain a password. */
+  /** The addresses of the log; if there are several hosts, the writable one is used. May contain a password. */
   url: string;
-  /** One log can keep several clusters. */
+  /** Name of the cluster; one log can hold several clusters. */
   name: string;
-  /** Of this process; no other member has the same. */
+  /** Name of this process; no other member has the same. */
   member: string;
   /** The origin at which clients reach this member. */
   address: string;
-  /** Goes on with a database that keeps what it commits on one machine only. */
+  /** Accepts a database that keeps its commits on one machine only. */
   allowsUnreplicated: boolean;
-  /** Goes on with one that does not sync what it commits. */
+  /** Accepts a database that does not sync its commits. */
   allowsUnsynced: boolean;
 }>;
 
@@ -37,11 +37,11 @@ type Surroundings = Readonly<{
   demo: boolean;
 }>;
 
-/** Several times as many as the origin of a host with a name takes: every member keeps room for it. */
+/** The limit is several times the length of a usual origin: every member reserves this many bytes for it. */
 export const MOST_ADDRESS_BYTES = 1012;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 
-/** @returns null without a replicated log; the reason why the settings are refused, as a text. */
+/** @returns null without a replicated log; a text says why the settings are refused. */
 export function readCluster(read: Reader, surroundings: Surroundings): ClusterConfig | null | string {
   const journal = read.choice('JOURNAL', ['sqlite', 'postgres'], 'sqlite');
   const url = urlOf(read);
@@ -82,7 +82,10 @@ function urlOf(read: Reader): string | JournalUrlError {
   }
 }
 
-/** Only this machine can know a loopback address, and a port only if the system does not choose it. */
+/**
+ * An address that others can use: not on loopback, which only this machine knows, and not on a port that the system
+ * chooses.
+ */
 function ownAddress({ host, port, hasTls, isLoopback }: Surroundings): string | null {
   if (!isLoopback || port === 0) return null;
   return `${hasTls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;

@@ -14,12 +14,12 @@ import { type FiatConfig, readFiat } from './fiatSettings.ts';
 import { tryParseNetworks } from './networks.ts';
 import { type OidcConfig, type PrivyConfig, readOidc, readPrivy } from './providerSettings.ts';
 
-/** sysexits.h EX_CONFIG: a supervisor need not start the process again. */
+/** EX_CONFIG of sysexits.h: a supervisor need not start the process again. */
 export const EXIT_CONFIG = 78;
 
 /**
- * USDC and conditional tokens are those of chain 137. The embedded ledger calls no contract: the exchange's address
- * only enters the signing domain, and is the one the test vectors are signed for.
+ * USDC and conditional tokens of chain 137. The embedded ledger calls no contract: the exchange's address is used only
+ * in the signing domain, and is the address for which the test vectors are signed.
  */
 const DEFAULT_EXCHANGE = '0xab27b729d9cc4cb1c00960700446924159e9298d';
 const DEFAULT_USDC = '0x3c499c542cef5e3811e1192ce70d8cc03d5c3359';
@@ -39,36 +39,36 @@ export type Config = Readonly<{
   /** 0 lets the system choose. */
   port: number;
   dataDir: string;
-  /** The folder into which an administrator may have backups made over the API; null: none. */
+  /** The folder into which administrators may have backups made over the API; null: none. */
   backupTarget: string | null;
-  /** Null: the number that the data directory was made with, or `defaultShards` for a new one. */
+  /** Null: the number with which the data directory was made, or `defaultShards` for a new one. */
   shards: number | null;
   defaultShards: number;
   verifier: VerifierChoice;
-  /** Null: as many as there are cores left beside gateway and shards (wiring/verifyThreads.ts). */
+  /** Null: one for each core beyond those of gateway and shards (wiring/verifyThreads.ts). */
   verifyThreads: number | null;
-  /** Threads that share the public port: the gateway thread, and front threads beside it. */
+  /** Threads that share the public port: the gateway thread and the front threads. */
   gateways: number;
   /** Cores this process may use. */
   cores: number;
   journalSync: JournalSync;
-  /** Records of a shard between two of its snapshots. */
+  /** The number of records of a shard between two of its snapshots. */
   snapshotEvery: number;
-  /** Journal records of a shard that are never trimmed. */
+  /** The number of a shard's newest journal records that are never trimmed. */
   journalKeep: number;
-  /** While less than this is free on the disk, new orders and everything else that needs space are refused. */
+  /** While less than this is free on the disk, new orders and all other requests that need space are refused. */
   diskReserveBytes: number;
-  /** Room that each journal and control.db take ahead of time, for cancels and withdrawals on a full disk. */
+  /** Disk space that each journal and control.db reserve, for cancels and withdrawals on a full disk. */
   journalReserveBytes: number;
-  /** Null: a random one is made at the first start and printed once. */
+  /** Null: the first start makes a random token and prints it once. */
   adminToken: string | null;
-  /** The file that has it instead, and can be read again; null: none. */
+  /** The file that holds the token instead, and can be read again; null: none. */
   adminTokenFile: string | null;
-  /** Null: a random one is made in the data directory. */
+  /** Null: a random key is made in the data directory. */
   masterKey: Buffer | null;
-  /** It is to be in a file of the data directory: MASTER_KEY=file. */
+  /** True if the key is to be kept in a file of the data directory (MASTER_KEY=file). */
   keepsMasterKey: boolean;
-  /** A withdrawal of more needs a second operator's approval. */
+  /** A withdrawal of more than this needs the approval of a second operator. */
   approvalAboveMicro: number;
   chainId: number;
   contracts: ContractAddresses;
@@ -76,34 +76,34 @@ export type Config = Readonly<{
   rateLimits: boolean;
   collateralCheck: boolean;
   postOnlyMs: number;
-  /** Orders that a shard accepts in its life, each kept in its memory for ever. */
+  /** The number of orders that a shard accepts in its life; it keeps each in memory for ever. */
   maxOrdersEver: number;
-  /** The code that orders run through is compiled before the exchange is ready, by a rehearsal. */
+  /** True if a rehearsal compiles the code of orders before the exchange is ready. */
   rehearse: boolean;
-  /** Open orders that an account may have: in all markets, and in each. */
+  /** Open orders that an account may have in all markets together, and in each market. */
   openOrders: Readonly<{ inAll: number; inMarket: number }>;
-  /** Where the quotes of lists come from: the exchange's own books, or nowhere. */
+  /** Source of the quotes in lists: the exchange's own books, or none. */
   quoteProvider: 'book' | 'none';
   demo: boolean;
-  /** The demo is traded in by accounts of its own. */
+  /** True if accounts of the demo trade in it. */
   demoFlow: boolean;
-  /** The demo has a provider for cashing in and out, unless the settings name others. */
+  /** True if the demo has a provider for cashing in and out, unless the settings name others. */
   demoRamp: boolean;
   logLevel: LogLevel;
-  /** Requests that take longer are logged; 0: none. */
+  /** Requests that take longer than this are logged; 0: none. */
   slowRequestMs: number;
   /** Proxies whose X-Forwarded-For is trusted; null: none. */
   trustProxy: BlockList | null;
   maxConnections: number;
-  /** Connections that one address may have open while more than half of all are taken. */
+  /** Connections that one address may have open while more than half of all connections are taken. */
   connectionsPerIp: number;
   /** Connections that one address may open in ten seconds. */
   newConnectionsPerIp: number;
-  /** Origins of web pages that may read answers; `*` allows all. */
+  /** Origins of web pages that may read answers; `*` allows all origins. */
   corsOrigins: readonly string[];
   /** The origin at which browsers reach the exchange; null: the address and port it listens on. */
   publicUrl: string | null;
-  /** Null: no one signs in with Privy. */
+  /** Null: sign-in with Privy is off. */
   privy: PrivyConfig | null;
   /** Providers of OpenID Connect. */
   oidc: readonly OidcConfig[];
@@ -113,9 +113,9 @@ export type Config = Readonly<{
   /** Null: this process is the whole exchange. */
   cluster: ClusterConfig | null;
   tls: Readonly<{ certFile: string; keyFile: string }> | null;
-  /** Clients reach the exchange over TLS, which it ends or a proxy before it. */
+  /** True if clients reach the exchange over TLS, which it or a proxy before it terminates. */
   isHttps: boolean;
-  /** Where the routes of administrators and operators are served; null: on the same port as all others. */
+  /** Where the routes of administrators and operators are served; null: on the port of all other routes. */
   adminDoor: Readonly<{ host: string; port: number; tls: Config['tls'] }> | null;
   redisUrl: string | null;
 }>;
@@ -128,17 +128,17 @@ export type ContractAddresses = Readonly<{
   feeSweeper: string;
 }>;
 
-/** The index of a shard can number that many (HASHES-3). */
+/** The index of a shard can number this many orders (HASHES-3). */
 const MAX_ORDERS_EVER = 2 ** 30;
 const MAX_GATEWAYS = 64;
-/** An hour: a longer time can only be a mistake. */
+/** One hour: a longer time can only be a mistake. */
 const MAX_POST_ONLY_MS = 3_600_000;
 
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
-/** @param cores the cores of the machine: the gateway needs one, the shards get the others. */
+/** @param cores the cores of the machine: one for the gateway, the others for the shards. */
 export function parseConfig(env: Environment, cores: number): Config {
   const read = new EnvironmentReader(env);
   const host = read.host('HOST', '127.0.0.1');
@@ -214,14 +214,14 @@ export function parseConfig(env: Environment, cores: number): Config {
   return config;
 }
 
-/** Refuses settings that do not go together. */
+/** Refuses settings that contradict each other. */
 function requireSafe(config: Config, proxies: readonly string[]): void {
   if (config.adminToken !== null && config.adminTokenFile !== null) {
     throw new ConfigError('ADMIN_TOKEN and ADMIN_TOKEN_FILE: set one of them');
   }
   const problem =
     exposureProblem(config, proxies) ??
-    // The door of administrators may be reached by others when the one for everyone is not.
+    // Others may reach the administrators' door even if they cannot reach the public one.
     (config.adminDoor === null ? null : exposureProblem({ ...config, ...config.adminDoor }, proxies));
   if (problem !== null) throw new ConfigError(problem);
 }
@@ -245,7 +245,7 @@ class EnvironmentReader {
     return this.#value(name) || fallback;
   }
 
-  /** Digits and dots that are no IPv4 address are refused, because they would be looked up as a name. */
+  /** A name of digits and dots that is no IPv4 address is refused, because it would be looked up as a host name. */
   host(name: string, fallback: string): string {
     const value = this.text(name, fallback);
     const isName = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/.test(value) && !/^[0-9.]+$/.test(value);
@@ -287,14 +287,14 @@ class EnvironmentReader {
     return value === '' ? null : requireUrl(name, value, protocols);
   }
 
-  /** Several with commas between them, each once; none for a variable that is not set. */
+  /** Reads URLs separated by commas, each once; returns none for a variable that is not set. */
   urls(name: string, protocols: readonly string[]): readonly string[] {
     const values = this.list(name).map((value) => requireUrl(name, value, protocols));
     if (new Set(values.map((value) => new URL(value).href)).size === values.length) return values;
     throw new ConfigError(`${name}: it has an address twice`);
   }
 
-  /** A bearer token has to survive being a header: printable ASCII without spaces. */
+  /** A bearer token has to be valid in a header: printable ASCII without spaces. */
   token(name: string): string | null {
     const value = this.#value(name);
     if (value === '') return null;
@@ -313,12 +313,12 @@ class EnvironmentReader {
     );
   }
 
-  /** The value is to be kept in a file. */
+  /** True if the value is to be kept in a file. */
   isFile(name: string): boolean {
     return this.#value(name) === IN_FILE;
   }
 
-  /** An origin that a browser can have, without anything after it. */
+  /** An origin as browsers send it, without a path. */
   origin(name: string): string | null {
     const value = this.#value(name).replace(/\/$/, '');
     if (value === '') return null;
@@ -327,17 +327,17 @@ class EnvironmentReader {
     return value;
   }
 
-  /** Origins in the form of browsers: scheme, host and port, and nothing after them. */
+  /** Origins as browsers send them: scheme, host and port, without a path. */
   origins(name: string): string[] {
     const entries = this.list(name);
-    // A star within a name would be one of a host, which no browser sends.
+    // A star within a name would be a wildcard of hosts, which no browser sends.
     const isOrigin = (entry: string) =>
       entry === '*' || (!entry.includes('*') && URL.canParse(entry) && new URL(entry).origin === entry);
     if (entries.every(isOrigin)) return entries;
     throw new ConfigError(`${name}: expected * or origins (https://example.org) separated by commas`);
   }
 
-  /** The parts between the commas; none for a variable that is not set. */
+  /** Returns the parts between the commas; none for a variable that is not set. */
   list(name: string): string[] {
     const value = this.#value(name);
     return value === '' ? [] : value.split(',').map((entry) => entry.trim());
@@ -364,13 +364,16 @@ function requireUrl(name: string, value: string, protocols: readonly string[]): 
   throw new ConfigError(`${name}: expected a URL that begins with ${protocols.join('// or ')}//`);
 }
 
-/** @param settings a text is the reason why they are refused. */
+/** @param settings if this is a text, it says why the settings are refused. */
 function accepted<T>(settings: T | string): T {
   if (typeof settings === 'string') throw new ConfigError(settings);
   return settings;
 }
 
-/** Plain HTTP on loopback, and where a proxy ends TLS for HOST off it: administrators come there in plain as well. */
+/**
+ * Plain HTTP is allowed on loopback, and off it if a proxy terminates TLS for HOST: then administrators come in plain
+ * HTTP too.
+ */
 function readAdminDoor(read: EnvironmentReader, isBehindProxy: boolean): Config['adminDoor'] {
   const host = read.host('ADMIN_HOST', '127.0.0.1');
   if (!read.has('ADMIN_PORT')) return null;
@@ -381,7 +384,7 @@ function readAdminDoor(read: EnvironmentReader, isBehindProxy: boolean): Config[
   return Object.freeze({ host, port: read.integer('ADMIN_PORT', 0, 0, 65_535), tls });
 }
 
-/** `auto` and `native` are from before there was the kernel, which has replaced what they chose. */
+/** `auto` and `native` are older than the kernel, which has replaced the verifiers that they chose. */
 function readVerifier(read: EnvironmentReader): VerifierChoice {
   const choice = read.choice('VERIFIER', ['kernel', 'noble', 'auto', 'native'] as const, 'kernel');
   return choice === 'noble' ? 'noble' : 'kernel';

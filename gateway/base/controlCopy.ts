@@ -1,14 +1,14 @@
 /**
- * Copies control.db over the connection that holds it, for a member that joins or a backup: a bounded number of pages a
- * turn, so that requests go on. The copy has every change that is made meanwhile; it is as the file is in the turn in
- * which the promise resolves.
+ * Copies control.db over the connection that holds it, for a joining member or a backup: a bounded number of pages per
+ * turn, so that requests go on. The copy has every change made in the meantime: it equals the file in the turn in which
+ * the promise resolves.
  */
 import { close, fdatasync, open } from 'node:fs';
 import type { Database } from 'better-sqlite3';
 
-/** A step takes a fraction of a millisecond. */
+/** Copying this many pages takes a fraction of a millisecond. */
 const COPIED_PAGES = 64;
-/** The last step waits for the disk: most of the copy is there by then. */
+/** Pages between two syncs. The last step waits for the disk; by then most of the copy is synced. */
 const SYNC_PAGES = 1024;
 
 export async function copyControl(database: Database, path: string): Promise<void> {
@@ -33,7 +33,7 @@ export async function copyControl(database: Database, path: string): Promise<voi
   });
 }
 
-/** On a thread of the runtime. An error is found again, and reported, by the last step of the copy. */
+/** Syncs on a thread of the runtime. The last step of the copy meets an error again, and reports it. */
 function syncSoon(path: string, done: () => void): void {
   open(path, 'r+', (error, fd) => {
     if (error !== null) done();

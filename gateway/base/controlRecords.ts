@@ -1,19 +1,19 @@
 /**
- * control.db in a cluster: the changes of the member that leads are records of the replicated log, and a member that
- * follows makes them too and reads what they changed again.
+ * control.db in a cluster: changes of the leading member are records of the replicated log; a following member applies
+ * them to its own file and reads the changed rows again.
  * Owner: the gateway thread.
  *
  *   leads     stores ──► file ──► log.put ──held──► the answers that waited
  *   follows   log ──► apply ──► file ──► reload of the stores whose rows are other ones
  *
- * Reading again costs what a record changed: rows of large tables are read by their keys. Sums and counts are made when
- * they are asked for; `rebate_rates`, `session_keys` and `platform` are read whole, which have a few rows each.
+ * Only the changed rows are read again: rows of large tables by their keys. Sums and counts are computed on demand;
+ * `rebate_rates`, `session_keys` and `platform` have a few rows each and are read whole.
  *
  * Invariants:
- *   CONTROLRECORDS-1  After `apply` every reader of every store answers as it did where the record was made.
- *   CONTROLRECORDS-2  Who leads answers a change once the log holds it: not before a takeover would keep it.
- *   CONTROLRECORDS-3  While members of an older version may follow, a change that needs tables or columns which they do
- *                     not have is refused, whole, and in no record (RULES.md 18.15).
+ *   CONTROLRECORDS-1  After `apply` every reader of every store answers as it does on the member that made the record.
+ *   CONTROLRECORDS-2  The leader answers a change only once the log holds it, so that a takeover keeps it.
+ *   CONTROLRECORDS-3  While members of an older version may follow, a change that needs tables or columns unknown to
+ *                     them is refused as a whole, and is in no record (RULES.md 18.15).
  */
 import Sqlite from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
@@ -35,7 +35,7 @@ type Stores = { readonly [store in (typeof RELOADED)[number]]: { reload(changed:
 };
 
 export class ControlRecords {
-  /** For the stores. */
+  /** The database as the stores see it. */
   readonly database: StoreDatabase;
   readonly #raw: ReturnType<typeof openControlDatabase>;
   readonly #file: RecordedFile;
@@ -55,18 +55,18 @@ export class ControlRecords {
     this.#stores = stores;
   }
 
-  /** The last record that control.db contains; durable once `changes.durable` says so. */
+  /** The last record in control.db; durable once `changes.durable` resolves. */
   get sequence(): number {
     return this.#file.sequence;
   }
 
-  /** The last record of the log that control.db contains, as far as that is known. */
+  /** The last record of control.db that the log is known to hold. */
   get sharedSequence(): number {
     return this.#file.sharedSequence;
   }
 
   /**
-   * From now on this member leads: what the log may not have is put into it, then each change.
+   * From now on this member leads: puts the records that the log may lack into it, then each change.
    * @param layout the tables of this lead (FORMATS.control)
    */
   lead(log: HeldLog, layout: number): void {
@@ -77,7 +77,7 @@ export class ControlRecords {
     this.#file.lead(log, isOlder ? new OlderTables(emptyControlDatabase(layout)) : null);
   }
 
-  /** CONTROLRECORDS-1. Throws a RecordError for a record that does not follow from what is here. */
+  /** CONTROLRECORDS-1. Throws a RecordError if the record does not follow the last one here. */
   apply(record: FileRecord): void {
     const stores = this.#stores;
     assert(stores !== null && this.#log === null, 'CONTROLRECORDS-1: records are applied by a member that follows');
@@ -88,8 +88,9 @@ export class ControlRecords {
   }
 
   /**
-   * A copy for a member that joins, as the file is at one moment: without what only this member knows of its own files,
-   * but for the lines of the audit log that the log held. It is made a few pages at a time, and has changes meanwhile.
+   * Copies the file as of one moment for a joining member. The copy leaves out what this member records only about its
+   * own files, except the lines of the audit log that the log held. It is made a few pages at a time, and includes
+   * changes made in the meantime.
    */
   async copyTo(path: string): Promise<void> {
     await copyControl(this.#raw, path);
@@ -104,7 +105,7 @@ export class ControlRecords {
     }
   }
 
-  /** A member that has found an empty log may lead; it follows if another member was first. */
+  /** A member that has found an empty log may lead; if another member was first, it follows. */
   #follow(): ChangedRows {
     this.#file.follow();
     this.#changed ??= new ChangedRows(this.#raw, keptColumns());

@@ -1,6 +1,6 @@
 /**
- * Cursors of the lists of an account's past: the position of the last row of a page, as opaque text. A cursor names the
- * list it is of, because the same position means other rows in another order.
+ * Cursors of the lists of an account's past: the position of the last row of a page, as opaque text. A cursor names its
+ * list, because the same position means other rows in another list.
  *
  *   1 byte list | 1 byte rank | 6 bytes time in ms | 16 bytes id
  */
@@ -25,7 +25,7 @@ export function writeCursor(list: List, { atMs, rank, id }: Position): string {
   return bytes.toString('base64url');
 }
 
-/** Null when the text is no cursor of this list. */
+/** Returns null if the text is no cursor of this list. */
 export function readCursor(list: List, text: string): Position | null {
   if (!FORM.test(text)) return null;
   const bytes = Buffer.from(text, 'base64url');

@@ -1,8 +1,8 @@
 /**
- * control.db: accounts, keys, catalogue, fund movements and more. It is small, written rarely, and read into memory at
- * the start; the classes in this folder write through it.
- * Owner: the gateway thread, through one connection that locks the file for as long as the process lives, so a second
- * server on the same directory ends at its start.
+ * Opens control.db: accounts, keys, catalogue, fund movements and more. It is small, written rarely, and read into
+ * memory at the start; the stores write through it.
+ * Owner: the gateway thread, whose one connection locks the file as long as the process lives, so a second server on
+ * the same directory ends at its start.
  */
 import { existsSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
@@ -22,24 +22,24 @@ export type ControlDatabase = StoreDatabase;
 const NEXT_STEP =
   'restore the data directory from a backup (`npm run admin -- restore`), or see what `control repair` can read of it';
 
-/** An empty database in memory with the tables of a version, as members of an older one have them. */
+/** Returns an empty database in memory with the tables of a version, as members of an older version have them. */
 export function emptyControlDatabase(version: number): Database {
   const database = new Sqlite(':memory:');
   bring(database, version);
   return database;
 }
 
-/** With the newest tables. */
+/** Opens the file with the newest tables. */
 export function openControlDatabase(path: string): Database {
   const database = lockControlDatabase(path);
-  // All in one transaction: it is synced once, where a new file would be synced for each of dozens.
+  // All in one transaction, which syncs once; otherwise a new file would be synced for each of dozens of migrations.
   database.transaction(() => bring(database, CONTROL_VERSION))();
   return database;
 }
 
 /**
- * Brings the file to the newest tables, and does the rest of a start with it. A file of an older version is as it was
- * when that start is refused: the older version goes on with it.
+ * Migrates the file to the newest tables and does the rest of a start in the same transaction. If the start is refused,
+ * a file of an older version is unchanged: the older version can go on with it.
  */
 export function withNewestTables<T>(database: Database, start: () => T): T {
   const version = database.pragma('user_version', { simple: true }) as number;
@@ -53,7 +53,7 @@ export function withNewestTables<T>(database: Database, start: () => T): T {
   })();
 }
 
-/** As it is. */
+/** Opens and locks the file without migrating it. */
 export function lockControlDatabase(path: string): Database {
   let database: Database | undefined;
   try {
@@ -74,8 +74,8 @@ export function lockControlDatabase(path: string): Database {
 }
 
 /**
- * Before anything is written into it: what SQLite does not read of the log would be overwritten.
- * @returns what is left out, in a line for the operator; null where nothing is
+ * Called before anything is written to the file: the part of the log that SQLite does not read would be overwritten.
+ * @returns what is left out, as a line for the operator; null if nothing is
  */
 export function keepTornLog(path: string): string | null {
   const log = `${path}-wal`;
@@ -88,14 +88,17 @@ export function keepTornLog(path: string): string | null {
   );
 }
 
-/** A change without a record would be in this file only, and no record after it would follow from the others'. */
+/**
+ * In a cluster a change without a record would be in this file only, and no later record would follow from the others'
+ * files.
+ */
 export function requireNoCluster(database: Database, path: string): void {
   const select = database.prepare<[], number>("SELECT count(*) FROM sqlite_master WHERE name = 'record_end'");
   if (select.pluck().get() === 0) return;
   throw new StartError(`${path} is of a member of a cluster: start it with JOURNAL=postgres and its JOURNAL_URL`);
 }
 
-/** An error of SQLite says neither which file it is about nor what to do. */
+/** Adds to an error of SQLite the name of its file and what to do. */
 export function explained(path: string, error: unknown): unknown {
   if (!(error instanceof Sqlite.SqliteError)) return error;
   if (error.code.startsWith('SQLITE_BUSY')) return new StartError(`${path} is in use by another server`);

@@ -1,23 +1,23 @@
 /**
- * Settings that are harmless on this machine alone and dangerous where others can reach the exchange: off loopback they
- * stop the start (RULES.md 10.10).
+ * Refuses settings that are harmless on this machine alone and dangerous if others can reach the exchange: off loopback
+ * they stop the start (RULES.md 10.10).
  */
 
 import type { BlockList } from 'node:net';
 import { isIP } from 'node:net';
 import { isWithin, tryParseNetworks } from './networks.ts';
 
-/** Shorter tokens can be guessed, or were chosen by a person. */
+/** A shorter token can be guessed, or was chosen by a person. */
 export const ADMIN_TOKEN_CHARACTERS = 32;
-/** The largest network of private addresses is 10.0.0.0/8; no proxies of one operator fill a larger one. */
+/** The largest private network is 10.0.0.0/8; the proxies of one operator fill no larger one. */
 const WIDEST_IPV4_BITS = 8;
 const WIDEST_IPV6_BITS = 16;
-/** The IPv6 network that has every IPv4 address. */
+/** Prefix length of the IPv6 network that has every IPv4 address. */
 const MAPPED_BITS = 96;
 const MAPPED = tryParseNetworks([`::ffff:0:0/${MAPPED_BITS}`])!;
-/** Names that are for examples alone. */
+/** Domain names reserved for examples. */
 const OF_EXAMPLES = /(^|\.)example(\.(com|net|org))?$/;
-/** Public addresses far apart from each other: a list that has both is a list of everybody. */
+/** Public addresses far apart from each other: a list that trusts both trusts everybody. */
 const STRANGERS = ['8.8.8.8', '203.0.113.1'] as const;
 
 type Exposable = {
@@ -26,7 +26,7 @@ type Exposable = {
   readonly trustProxy: BlockList | null;
   readonly adminToken: string | null;
   readonly masterKey: object | null;
-  /** The operator wants the master key to be in the data directory. */
+  /** True if the operator wants the master key to be in the data directory. */
   readonly keepsMasterKey: boolean;
   readonly rateLimits: boolean;
   readonly collateralCheck: boolean;
@@ -70,14 +70,16 @@ export function exposureProblem(config: Exposable, proxies: readonly string[]): 
 }
 
 /**
- * The start says each of these in a line: they work, and an exchange that is meant in earnest should not have them.
- * @param isDemo a demo was made in this directory: DEMO alone changes nothing in one that was there before
+ * Returns warnings that the start prints, a line each: such settings work, but an exchange with real users should not
+ * have them.
+ * @param isDemo a demo was made in this directory: DEMO alone changes nothing in an existing directory
  */
 export function doubtsAbout(config: Exposable, isDemo: boolean): string[] {
   const { masterKey, keepsMasterKey, tls, trustProxy, publicUrl } = config;
   const doubts: string[] = [];
   const isOpen = tls !== null || trustProxy !== null || publicUrl !== null;
-  // The keys and the money of a demo are pretended, and one that only its own machine reaches is nothing to steal from.
+  // The keys and the money of a demo are play, and from an exchange that only its own machine reaches nothing can be
+  // stolen.
   if (masterKey === null && !keepsMasterKey && (isOpen || !isDemo)) {
     doubts.push(
       'MASTER_KEY is not set: the key lies beside the data and in every backup of it (MASTER_KEY=file is quiet)',
@@ -101,7 +103,7 @@ function trustsEverybody(trustProxy: BlockList, proxies: readonly string[]): boo
   return proxies.some(isTooWide) || STRANGERS.every((address) => isWithin(trustProxy, address));
 }
 
-/** The entry has been parsed as an address or a network before. */
+/** True for a network too large to be trusted. The entry has been parsed as an address or a network before. */
 function isTooWide(entry: string): boolean {
   const [address, bits] = entry.split('/');
   if (bits === undefined) return false;

@@ -1,8 +1,7 @@
 /**
- * Counts things that were found damaged, cut or lost, and that the exchange goes on without: a file that something else
- * serves in place of, records of the audit log, frames of private streams. Each is a line of the log and is counted for
- * `exchange_fallbacks_total`.
- * Owner: the gateway thread; a process has one.
+ * Counts damaged, cut or lost data that the exchange goes on without: a file that a substitute replaces, records of the
+ * audit log, frames of private streams. Each case is logged and counted in `exchange_fallbacks_total`.
+ * Owner: the gateway thread; a process has one of these.
  */
 import type { Logger } from './log.ts';
 
@@ -26,7 +25,7 @@ class Fallbacks {
     this.counts = this.#counts;
   }
 
-  /** @param text what was damaged, and what serves in its place */
+  /** @param text what was damaged, and what replaces it */
   note(log: Pick<Logger, 'error'>, kind: Fallback, text: string, facts: object = {}): void {
     this.#counts[kind]++;
     log.error({ fallback: kind, ...facts }, text);

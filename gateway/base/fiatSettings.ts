@@ -1,10 +1,10 @@
 /**
- * The settings of the providers that turn money of banks into USDC and back (RULES.md 16.2). What a provider needs is
- * known to its own file in gateway/fiat/; here its settings are only collected. Values may be secrets.
+ * The settings of the providers that turn bank money into USDC and back (RULES.md 16.2). The file of each provider in
+ * gateway/fiat/ knows which settings it needs; this file only collects them. Values may be secrets.
  */
 
 export type FiatConfig = Readonly<{
-  /** Those that are open, in the order of FIAT_PROVIDERS: the first is taken where a request names none. */
+  /** The open providers, in the order of FIAT_PROVIDERS: the first is used if a request names none. */
   providers: readonly FiatProviderConfig[];
   /** Time between two blocks of the ledger rail. */
   blockMs: number;
@@ -20,12 +20,12 @@ type Reader = {
   list(name: string): string[];
 };
 
-/** Settings of all providers together; what else begins with FIAT_ is a setting of one. */
+/** Settings of all providers together; every other setting that begins with FIAT_ belongs to one provider. */
 const SHARED = ['FIAT_PROVIDERS', 'FIAT_BLOCK_MS'];
 const PROVIDER_SETTING = /^FIAT_([A-Z0-9]{1,30})_([A-Z0-9_]{1,60})$/;
 const PROVIDER_NAME = /^[a-z0-9]{1,30}$/;
 
-/** @returns the reason why the settings are refused, as a text. */
+/** @returns a text that says why the settings are refused, or the settings. */
 export function readFiat(read: Reader): FiatConfig | string {
   const names = read.list('FIAT_PROVIDERS');
   if (new Set(names).size < names.length || !names.every((name) => PROVIDER_NAME.test(name))) {

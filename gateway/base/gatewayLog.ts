@@ -1,13 +1,13 @@
 /**
  * The gateway's end of the replicated log: one stream for each of its databases. Records go into the outbox of the
- * gateway thread in the order in which they were made, and the log says how far it holds each stream.
+ * gateway thread in the order in which they were made, and the log reports up to which record it holds each stream.
  * Owner: the gateway thread.
  *
  * Invariants:
  *   GATEWAYLOG-1  Records of all streams are in the log in the order in which they were put.
- *   GATEWAYLOG-2  While `isFull`, a record waits outside of the outbox: a command that is sent to a shard then could be
- *                 in the log before it, so none may be sent.
- *   GATEWAYLOG-3  Those who wait for a record are called in the order of the records, each once.
+ *   GATEWAYLOG-2  While `isFull`, a record waits outside of the outbox. A command sent to a shard now could get into
+ *                 the log before that record, so none may be sent.
+ *   GATEWAYLOG-3  Waiters are called in the order of their records, each once.
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { HeldLog } from '../../shared/records/heldLog.ts';
@@ -16,7 +16,7 @@ import type { OutboxProducer, Replication } from '../../shared/wire/replication.
 export type GatewayLogOptions = {
   readonly memory: Pick<Replication, 'held' | 'awaitHeld' | 'state'>;
   readonly outbox: Pick<OutboxProducer, 'put' | 'flush' | 'isWaiting'>;
-  /** Time after which those who wait for a record learn that it is not known whether the log will hold it. */
+  /** After this time, waiters get the answer that it is unknown whether the log will hold their record. */
   readonly patienceMs: number;
 };
 
@@ -28,11 +28,11 @@ type Waiter = {
 };
 
 /**
- * The part of the patience that is left while the log takes nothing: an answer that had to wait for a shard in vain has
+ * The share of the patience that is left while the log takes nothing: an answer that waited for a shard in vain has
  * used up its own.
  */
 const STALLED_PATIENCE = 0.2;
-/** Time between two attempts to put into a full outbox what waits. */
+/** Time between two attempts to move waiting records into a full outbox. */
 const FLUSH_MS = 5;
 
 export class GatewayLog {
@@ -77,7 +77,7 @@ class StreamLog implements HeldLog {
   readonly #stream: number;
   readonly #options: GatewayLogOptions;
   readonly #onPut: () => void;
-  /** In the order of their sequences. */
+  /** In the order of the sequence numbers of their records. */
   readonly #waiters: Waiter[] = [];
   #isWatching = false;
   #last = 0;
@@ -110,7 +110,7 @@ class StreamLog implements HeldLog {
     });
   }
 
-  /** One wait at a time, for the first of the records that are waited for. */
+  /** Waits for one record at a time, the first that a waiter needs. */
   async #watch(): Promise<void> {
     this.#isWatching = true;
     for (let first = this.#waiters[0]; first !== undefined; first = this.#waiters[0]) {

@@ -1,12 +1,12 @@
 /**
  * HMAC-SHA256 for a key that checks many short texts (RFC 2104): the two blocks derived from the key are computed once,
- * and a check is two one-shot hashes over a buffer of this file. A Hmac object of node:crypto for each request would
+ * and a check is two one-shot hashes over a module-wide buffer. A Hmac object of node:crypto for each request would
  * cost two to four times as much. Owner: the thread that checks; the buffers are shared by all keys, so no function
  * here may be asynchronous.
  *
  * Invariant:
- *   HMACKEY-1  Each key that is made of a secret has a number of its own in this process. Its copies, with which front
- *              threads check, have the same one, so the number says with which secret a check was made.
+ *   HMACKEY-1  Each key made from a secret has a number of its own in this process. Its copies, with which front
+ *              threads check, have the same number, so the number names the secret of a check.
  */
 import { hash, timingSafeEqual } from 'node:crypto';
 import { assert } from '../../shared/base/assert.ts';
@@ -16,22 +16,22 @@ const DIGEST_BYTES = 32;
 /** 32 bytes in base64, with and without its padding. */
 const SIGNATURE_LENGTHS = [43, 44];
 const MAX_BYTES_PER_CHARACTER = 3;
-/** The number of no key. */
+/** A number that no key has. */
 export const NO_SECRET = 0;
 const INNER_PAD = 0x36;
 const OUTER_PAD = 0x5c;
 
 const outer = Buffer.alloc(HMAC_BLOCK_BYTES + DIGEST_BYTES);
 const expected = Buffer.alloc(DIGEST_BYTES);
-/** One byte more than a digest: a text that decodes to more bytes must not look like one. */
+/** One byte more than a digest: a text that decodes to more bytes must not look like a digest. */
 const given = Buffer.alloc(DIGEST_BYTES + 1);
 const givenDigest = given.subarray(0, DIGEST_BYTES);
-/** Key block and message, grown to the longest so far. */
+/** Key block and message; it grows to the longest message so far. */
 let inner = Buffer.alloc(1024);
 
 let lastNumber = NO_SECRET;
 
-/** Another thread checks with it. */
+/** A key for another thread. */
 type HmacKeyCopy = {
   readonly number: number;
   readonly innerBlock: Uint8Array;
@@ -66,7 +66,7 @@ export class HmacKey {
   }
 
   /**
-   * True if `signature` (base64 in either alphabet, padded or not) is that of the text, as UTF-8, followed by the
+   * True if `signature` (base64 in either alphabet, padded or not) is the HMAC of the text, as UTF-8, followed by the
    * bytes. Digests are compared in constant time.
    */
   accepts(signature: string, text: string, body: Uint8Array): boolean {

@@ -1,5 +1,5 @@
 /**
- * Checks that control.db and the journals beside it belong together. Without these checks either would start without
+ * Checks that control.db and the journals beside it belong together. Without these checks, either would start without
  * the other: a shard without its journal has no deposits and no orders, and under a new control.db the money of the old
  * accounts would belong to the next accounts that are created.
  */
@@ -11,7 +11,7 @@ export function journalPath(dataDir: string, shard: number): string {
   return join(dataDir, `journal-${shard}.db`);
 }
 
-/** For a new control.db: there must not be any journal. */
+/** For a new control.db: refuses the start if there is any journal. */
 export function refuseJournals(dataDir: string): void {
   const path = journalPath(dataDir, 0);
   if (!existsSync(path)) return;
@@ -22,8 +22,8 @@ export function refuseJournals(dataDir: string): void {
 }
 
 /**
- * After the journals were read: an account or a market that only they have would be given to the next one that is made,
- * with its money.
+ * After the journals were read: refuses an account or a market that only they have, because the next one that is made
+ * would get its number and its money.
  */
 export function requireNamed(
   views: { readonly accounts: { readonly count: number }; readonly markets: { readonly count: number } },
@@ -42,8 +42,8 @@ export function requireNamed(
 }
 
 /**
- * For a control.db with which all shards were READY before: no journal may be missing, for a shard would make a new
- * one.
+ * For a control.db with which all shards were READY before: refuses the start if a journal is missing, because the
+ * shard would make a new one.
  */
 export function requireJournals(dataDir: string, shards: number): void {
   for (let shard = 0; shard < shards; shard++) {

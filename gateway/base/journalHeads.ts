@@ -1,5 +1,5 @@
 /**
- * The newest known row of each journal, kept in control.db as well: a journal that has lost its end is refused at the
+ * Keeps the newest known row of each journal in control.db as well: a journal that has lost its end is refused at the
  * start, even if its mark was changed with it.
  * Owner: the gateway thread.
  */

@@ -19,20 +19,20 @@ type JournalKeyOptions = {
   readonly dataDir: string;
   readonly masterKey: Uint8Array;
   readonly shards: number;
-  /** The journals do not exist yet. */
+  /** True if the journals do not exist yet. */
   readonly areNew: boolean;
 };
 
 /**
- * The journals of all members of a cluster are the same, byte for byte, so their key is too: the first member gives it
- * to the others, sealed as it is in its file.
+ * The journals of all members of a cluster are byte for byte the same, so their key is too: the first member gives it
+ * to the others, sealed as in its own file.
  */
 export function giveJournalKey(dataDir: string, platform: Platform): void {
   if (platform.read(SEALED_JOURNAL_KEY) === undefined)
     platform.write(SEALED_JOURNAL_KEY, readSealedJournalKey(dataDir));
 }
 
-/** A member that joins with nothing but the records of control.db has the key from there. */
+/** A member that joins with only the records of control.db takes the key from them. */
 export function takeJournalKey(dataDir: string, platform: Platform): void {
   const shared = platform.read(SEALED_JOURNAL_KEY);
   if (shared !== undefined && !hasJournalKey(dataDir)) writeSealedJournalKey(dataDir, shared);

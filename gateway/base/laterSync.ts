@@ -1,16 +1,16 @@
 /**
- * Changes of control.db that clients ask for: committed without a sync, which a thread of the runtime makes afterwards.
- * The gateway thread, which answers everybody, does not wait for the disk; only the answer to the change does.
+ * Commits changes of control.db that clients request without a sync; a thread of the runtime syncs afterwards. The
+ * gateway thread, which answers all clients, does not wait for the disk; only the answer to the change does.
  * Owner: the gateway thread.
  *
  *   write ──► WAL in the page cache ──► durable(): one sync for all changes that wait ──► answer
  *
- * A change without its sync survives the end of the process, not a power cut. Recovery takes the WAL up to the first
- * damaged frame, so a change is never there without those before it.
+ * A change that is not synced yet survives the end of the process, but not a power cut. Recovery reads the WAL up to
+ * the first damaged frame, so it never restores a change without all changes before it.
  *
  * Invariants:
- *   LATERSYNC-1  `durable` resolves after a sync that began when every change before the call was in the WAL.
- *                In a cluster, also once the replicated log holds them.
+ *   LATERSYNC-1  `durable` resolves after a sync that began when every change before the call was in the WAL; in a
+ *                cluster, only once the replicated log holds them too.
  *   LATERSYNC-2  A failed sync is never repeated: the kernel may report it once, so nothing is durable any more.
  */
 import { closeSync, fdatasync, openSync } from 'node:fs';
@@ -20,7 +20,7 @@ import { prepared } from '../../shared/base/prepared.ts';
 import type { ControlDatabase } from './database.ts';
 
 type LaterSyncOptions = {
-  /** The connection itself, with the settings of its file. */
+  /** The connection, with the settings of its file. */
   readonly database: Pick<ControlDatabase, 'inTransaction' | 'exec' | 'prepare'>;
   readonly walPath: string;
   readonly sync?: (fd: number) => Promise<void>;
@@ -32,7 +32,10 @@ export type Changes = Pick<LaterSync, 'write' | 'isDurable' | 'durable'>;
 /** In a cluster a change counts as durable once the replicated log holds it as well. */
 type SharedChanges = { readonly isHeld: boolean; held(): Promise<void> };
 
-/** SQLite copies the WAL into the file at a commit that makes it longer than this: with syncs, so not at ours. */
+/**
+ * SQLite copies the WAL into the file at a commit that makes the WAL longer than this. It syncs then, so the exchange's
+ * own commits must not reach this length.
+ */
 const CHECKPOINT_PAGES = 1000;
 
 /** For tools and tests: SQLite syncs every change itself. */
@@ -46,7 +49,7 @@ export class LaterSync {
   readonly #database: LaterSyncOptions['database'];
   readonly #walPath: string;
   readonly #sync: (fd: number) => Promise<void>;
-  /** Of the WAL, which lives as long as the connection; -1 before the first sync. */
+  /** File descriptor of the WAL, which lives as long as the connection; -1 before the first sync. */
   #fd = -1;
   #changes = 0;
   #durableChanges = 0;
@@ -64,7 +67,7 @@ export class LaterSync {
     this.#shared = shared;
   }
 
-  /** Runs a change that is durable once `durable` says so. */
+  /** Runs a change, which is durable once `durable` resolves. */
   write(change: () => void): void {
     const database = this.#database;
     assert(!database.inTransaction, 'later sync: a change is a transaction of its own');
@@ -84,12 +87,12 @@ export class LaterSync {
   /** LATERSYNC-1 */
   async durable(): Promise<void> {
     if (this.#shared === null) return this.synced();
-    // The log writes while the disk does.
+    // The log and the disk write at the same time.
     const held = this.#shared.held();
     await Promise.all([this.synced(), held]);
   }
 
-  /** The part of `durable` that is about this machine. */
+  /** The part of `durable` for this machine. */
   async synced(): Promise<void> {
     const changes = this.#changes;
     while (this.#durableChanges < changes) {
@@ -98,7 +101,7 @@ export class LaterSync {
     }
   }
 
-  /** Called from time to time: copies a long WAL into the file, where no request waits for it. */
+  /** Copies a long WAL into the file while no request waits for it. Called from time to time. */
   checkpoint(): void {
     if (this.#walPages() > CHECKPOINT_PAGES) prepared(this.#database, 'PRAGMA wal_checkpoint(PASSIVE)').get();
   }
@@ -112,7 +115,7 @@ export class LaterSync {
   async #syncAll(): Promise<void> {
     const changes = this.#changes;
     if (this.#fd < 0) this.#fd = openSync(this.#walPath, 'r+');
-    // LATERSYNC-2: after a failure this promise stays, and fails everybody who waits.
+    // LATERSYNC-2: after a failure this promise stays, and everybody who waits gets the failure.
     await this.#sync(this.#fd);
     this.#durableChanges = changes;
     this.#syncing = null;

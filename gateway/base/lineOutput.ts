@@ -1,49 +1,52 @@
 /**
- * Lines for the readers of standard output and standard error: a terminal, a file, or the other end of a pipe or
- * socket, which may stop reading or go away. One thread of the process has each, for two would cut each other's lines.
+ * Writes lines to standard output or standard error: to a terminal, a file, a pipe or a socket, whose reader may stop
+ * reading or go away. Only one thread of the process writes to each, because two would cut each other's lines.
  * Owner: the gateway thread.
  *
  * Invariants:
- *   LINES-1  `write` never waits for a reader and never fails. What is not taken is kept and offered again; beyond
- *            KEPT_BYTES the oldest lines are dropped, and counted.
- *   LINES-2  Lines come out whole and in order, and where some are missing a line says how many.
- *   LINES-3  At the exit of the process what is kept is written while it is read, and no longer.
+ *   LINES-1  `write` never waits for a reader and never fails. Lines that are not taken are kept and offered again;
+ *            beyond KEPT_BYTES the oldest lines are dropped and counted.
+ *   LINES-2  Lines come out whole and in order. If some are missing, a line in their place says how many.
+ *   LINES-3  At the exit of the process the kept lines are written as long as the reader takes them, and no longer.
  */
 import { writeSync } from 'node:fs';
 
 const KEPT_BYTES = 1 << 20;
-/** A pipe has no more room, unless it was made larger. */
+/** The capacity of a pipe, unless it was made larger. */
 const CHUNK_BYTES = 1 << 16;
-/** A reader that reads gets a full pipe each time: some 10 MB a second. */
+/** A reader that keeps up gets a full pipe each time: about 10 MB a second. */
 const RETRY_MS = 5;
-/** At the exit: a reader that takes nothing for so long does not read, and one that does gets so long altogether. */
+/**
+ * At the exit: a reader that takes nothing for this long counts as gone; a reader that does read gets this long
+ * altogether.
+ */
 const READER_MS = 500;
 const LAST_LINES_MS = 3000;
 const LOOK_MS = 5;
 const NEVER = new Int32Array(new SharedArrayBuffer(4));
 const NOTHING = Buffer.alloc(0);
 
-/** Writes what can be written now. @returns its bytes, 0 where nothing is taken */
+/** Writes as much as it can now. @returns the number of bytes, 0 if nothing is taken */
 type WriteBytes = (bytes: Uint8Array) => number;
 
-/** The use of an output, and the number of lines that were lost. */
+/** The use of an output, and the number of lines that it has dropped. */
 export type Lines = Pick<LineOutput, 'write' | 'dropped'>;
 
-/** The line that stands for so many that are missing. */
+/** The line that stands for this many missing lines. */
 type GapLine = (lines: number) => string;
 
 export class LineOutput {
-  /** Lines that are lost. */
+  /** The number of lines that were dropped. */
   dropped = 0;
   readonly #writeBytes: WriteBytes;
   readonly #gapLine: GapLine;
-  /** Lines that are on their way, or what is left of them: not dropped any more. */
+  /** Bytes of lines that are being written: no longer dropped. */
   #leaving: Buffer = NOTHING;
-  /** The lines after them, from `#first` on. */
+  /** The lines after those, from `#first` on. */
   #kept: Buffer[] = [];
   #first = 0;
   #keptBytes = 0;
-  /** Lines that were dropped before the first that is kept. */
+  /** Lines that were dropped before the first kept one. */
   #gap = 0;
   #retry: NodeJS.Timeout | undefined;
 
@@ -52,7 +55,7 @@ export class LineOutput {
     this.#gapLine = gapLine;
   }
 
-  /** @param line with its end */
+  /** @param line with its line end */
   write(line: string): void {
     const bytes = Buffer.from(line);
     this.#kept.push(bytes);
@@ -65,7 +68,7 @@ export class LineOutput {
     if (this.#retry === undefined) this.#offer();
   }
 
-  /** LINES-3: holds the thread. */
+  /** LINES-3: blocks the thread. */
   flush(): void {
     const startMs = performance.now();
     let takenMs = startMs;
@@ -113,7 +116,7 @@ export class LineOutput {
     const line = this.#kept[this.#first];
     this.#kept[this.#first++] = NOTHING;
     this.#keptBytes -= line.length;
-    // Half of the list or more was handed out: moving the rest costs no more than that did.
+    // At least half of the list was handed out: moving the rest costs no more than handing out did.
     if (2 * this.#first >= this.#kept.length) {
       this.#kept = this.#kept.slice(this.#first);
       this.#first = 0;
@@ -123,8 +126,8 @@ export class LineOutput {
 }
 
 /**
- * Writes to a file descriptor whatever it takes. Every failure is that of the other end: a full pipe, no reader, a full
- * disk, and passes with it.
+ * Returns a function that writes to a file descriptor as much as it takes. A failure is one of the other end, and
+ * passes with it: a full pipe, no reader, a full disk.
  */
 export function writerOf(descriptor: number): WriteBytes {
   return (bytes) => {

@@ -1,5 +1,5 @@
 /**
- * The log: one JSON object a line on stdout, which no reader can hold up (lineOutput.ts). Fields that must never be
+ * The log: one JSON object per line on stdout, which no reader can block (lineOutput.ts). Fields that must never be
  * logged (RULES.md 10.3) are redacted by name, as a last line of defence: callers do not log bodies or headers in the
  * first place.
  */
@@ -16,8 +16,8 @@ const GAP = 'lines of the log are missing here: they were not read in time';
 const NOWHERE: DestinationStream = { write: () => {} };
 
 /**
- * Standard output and standard error of the process. From here on a full pipe or socket refuses bytes rather than hold
- * the thread that writes them, also those that Node itself writes; files and terminals are as they were.
+ * Opens standard output and standard error of the process. From here on a full pipe or socket refuses bytes instead of
+ * blocking the thread that writes them, even for bytes that Node itself writes; files and terminals stay as they were.
  */
 export function openOutputs(): { readonly out: LineOutput; readonly err: LineOutput } {
   assert(isMainThread, 'log: the gateway thread alone writes lines');
@@ -36,7 +36,7 @@ export function openOutputs(): { readonly out: LineOutput; readonly err: LineOut
 }
 
 export function createLogger(level: 'silent'): Logger;
-/** @param destination gets whole lines: a LineOutput, or what hands them to the thread that has it */
+/** @param destination gets whole lines: a LineOutput, or an object that sends them to the thread with the LineOutput */
 export function createLogger(level: LogLevel, destination: DestinationStream): Logger;
 export function createLogger(level: LogLevel, destination: DestinationStream = NOWHERE): Logger {
   const options = {

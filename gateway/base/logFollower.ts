@@ -1,6 +1,6 @@
 /**
- * Distributes the rows of the log on a standby: those of shards to their threads, those of the gateway's databases to
- * the stores, in the order of the log; and knows how far all of that has come.
+ * Distributes the rows of the log on a standby, in the log's order: rows of shards to their threads, rows of the
+ * gateway's databases to the stores. It knows how far all of them have applied their rows.
  * Owner: the gateway thread.
  *
  *   replication thread ──rows──► LogFollower ──► shard k: its thread applies them, and then the views show them
@@ -8,40 +8,40 @@
  *                                            └─► settlement: its thread applies them after the journals
  *
  * Invariants:
- *   LOGFOLLOWER-1  Every row is handed on once and in order, so a shard never gets one before a change of the stores
- *                  that it rests on.
- *   LOGFOLLOWER-2  Every row up to `durable` is on the disk of this machine, and a restart knows it: the log may be
- *                  trimmed so far. Rows of the stores are applied before they are durable.
+ *   LOGFOLLOWER-1  Every row is handed on once and in order, so a shard never gets a row before the change of the
+ *                  stores that the row depends on.
+ *   LOGFOLLOWER-2  Every row up to `durable` is on the disk of this machine, and a restart finds it: the log may be
+ *                  trimmed up to there. Rows of the stores are applied before they are durable.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { type LogRow, STREAM } from '../../shared/wire/replication.ts';
 
 export type FollowTarget = {
-  /** Hands rows to the thread of a shard. */
+  /** Sends rows to the thread of a shard. */
   postRows(shard: number, rows: readonly LogRow[]): void;
-  /** The last sequence of the shard that is in the views: its journal has it durably. */
+  /** The last sequence number of the shard that the views show: its journal has it durably. */
   shown(shard: number): number;
   /** Applies a row of the gateway's databases. */
   applyRow(row: LogRow): void;
-  /** The last sequence of a stream of the gateway that is durable and would be known after a restart. */
+  /** The last sequence number of a gateway stream that is durable and that a restart finds. */
   durable(stream: number): number;
 };
 
 type Pending = { readonly position: number; readonly sequence: number };
-/** The log held nothing after `end` at this time. */
+/** At this time the log held nothing after `end`. */
 type Seen = { readonly end: number; readonly asOfMs: number };
 
 export class LogFollower {
   readonly #target: FollowTarget;
   /** By shard: the rows that the views do not show yet, in order. */
   readonly #pending: Pending[][];
-  /** By stream of the gateway: the rows that are applied and not durable yet, in order. */
+  /** By stream of the gateway: the rows that are applied but not durable yet, in order. */
   readonly #undurable = new Map<number, Pending[]>();
   /** Rows of settlement.db that its thread has not applied yet. */
   readonly #settling: Pending[] = [];
-  /** The last row that was handed on. */
+  /** The position of the last row that was handed on. */
   #received = 0;
-  /** By shard, the sequence of its last row that was handed on; 0 before the first. */
+  /** By shard: the sequence number of the last row that was handed on; 0 before the first. */
   readonly #handedOn: number[];
   #seen: Seen[] = [];
   #asOfMs: number | null = null;
@@ -52,7 +52,7 @@ export class LogFollower {
     this.#handedOn = Array.from({ length: shards }, () => 0);
   }
 
-  /** ROLE-2. The last time of which everything that the log held is applied. */
+  /** ROLE-2. The last time for which every row that the log held then is applied. */
   get asOfMs(): number | null {
     this.#forget();
     return this.#asOfMs;
@@ -75,12 +75,12 @@ export class LogFollower {
     return this.applied === this.#received;
   }
 
-  /** The last record of a shard before which no change of the stores comes that was applied; 0: as the shard has it. */
+  /** The last record of a shard before which no applied change of the stores comes; 0: wherever the shard is. */
   handedOn(shard: number): number {
     return this.#handedOn[shard];
   }
 
-  /** @param end the last row that was read, of which some are here already; `asOfMs` null: more are to be read */
+  /** @param end the last row that was read, of which some are here already; `asOfMs` null: more rows are to be read */
   receive(rows: readonly LogRow[], end: number, asOfMs: number | null): void {
     const ofShards = new Map<number, LogRow[]>();
     for (const row of rows) {
@@ -109,7 +109,7 @@ export class LogFollower {
     rows.push({ position, sequence });
   }
 
-  /** Forgets what is applied. @returns the last position up to which everything is. */
+  /** Forgets applied rows. @returns the last position up to which every row is applied. */
   #forget(): number {
     for (const [shard, pending] of this.#pending.entries()) forgetUpTo(pending, this.#target.shown(shard));
     forgetUpTo(this.#settling, this.#target.durable(STREAM.SETTLEMENT));

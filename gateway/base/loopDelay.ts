@@ -1,6 +1,6 @@
 /**
- * The delay of the event loop of the gateway thread: a timer says by how much each of its turns comes after the time it
- * was due. Everything that holds the thread makes it late.
+ * Measures the delay of the event loop of the gateway thread: how late each tick of a timer is. Everything that blocks
+ * the thread makes it late.
  * Owner: the gateway thread.
  */
 import { DURATION_BOUNDS_SEC, Histogram } from '../../shared/base/histogram.ts';
@@ -23,7 +23,7 @@ export class LoopDelay {
     clearInterval(this.#timer);
   }
 
-  /** Seconds in which the loop has worked, and in which it has waited. */
+  /** The seconds that the loop has worked, and the seconds that it has waited. */
   get use(): { readonly activeSec: number; readonly idleSec: number } {
     const { active, idle } = performance.eventLoopUtilization();
     return { activeSec: active / 1000, idleSec: idle / 1000 };

@@ -5,13 +5,14 @@
  *                                                            │                                               │
  *                                                            └──────────── lost: the process ends ◄──────────┘
  *
- * Every member starts as a standby, the first one of a cluster too: it finds the lease free and the log empty. A member
- * that has led is never a standby again in the same process (RULES.md 18.2).
+ * Every member starts as a standby, even the first one of a cluster, which finds the lease free and the log empty. A
+ * member that has led is never a standby again in the same process (RULES.md 18.2).
  * Owner: the gateway thread.
  *
  * Invariants:
  *   MEMBERSHIP-1  This member adds rows to the log only after it has applied every row before (`mayLead`).
- *   MEMBERSHIP-2  After `lost` nothing is acknowledged: the process ends, and what starts it begins it as a standby.
+ *   MEMBERSHIP-2  After `lost` nothing is acknowledged: the process ends, and its supervisor starts it again as a
+ *                 standby.
  */
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../shared/base/clock.ts';
@@ -45,13 +46,13 @@ type MemberOptions = {
   readonly config: Config;
   readonly cluster: ClusterConfig;
   readonly shards: number;
-  /** Of a ring of commands to a shard. */
+  /** Size of a ring of commands to a shard. */
   readonly commandRingBytes: number;
   readonly clock: Clock;
   readonly log: Logger;
   /** MEMBERSHIP-2. */
   readonly onLost: (reason: string) => void;
-  /** Gets each line about the log that it waits for, or about a copy. */
+  /** Gets each line about waiting for the log, or about a copy. */
   readonly onNews: (text: string) => void;
 };
 
@@ -60,18 +61,18 @@ type MemberTarget = FollowTarget & { copyControl(copy: ControlCopy): Promise<voi
 /** The memory that the shards of this member share with its replication thread. */
 export type ShardReplicas = {
   readonly memory: SharedArrayBuffer;
-  /** One for each shard, then that of the gateway. */
+  /** One for each shard, then the gateway's. */
   readonly outboxes: readonly SharedArrayBuffer[];
   readonly commandRings: readonly SharedArrayBuffer[];
   /** The names of the rows of the log, in order. */
   readonly order: SharedArrayBuffer;
 };
 
-/** Room for the rows that a shard may have on their way into the log. */
+/** Space for the rows that a shard may have on their way into the log. */
 const OUTBOX_BYTES = 16 << 20;
-/** Time between two looks at what the shards have applied. */
+/** Time between two checks of what the shards have applied. */
 const LOOK_MS = 10;
-/** A stop waits no longer for the last rows to be held. */
+/** A stop waits at most this long for the last rows to be held. */
 const STOP_MS = 5000;
 
 export class Member {
@@ -82,11 +83,11 @@ export class Member {
   readonly outbox: OutboxProducer;
   /** The names of the rows of the log, in order. */
   readonly order: LogOrderConsumer;
-  /** Resolves when this member shows everything that the log held at a moment after its start. */
+  /** Resolves when this member shows everything that the log held at a moment after the member's start. */
   readonly caughtUp: Promise<void>;
   /** Resolves with the epoch when this member has the lease and has applied every row. */
   readonly leading: Promise<number>;
-  /** Resolves with a name when that member is ready to lead in the place of this one, which then ends in order. */
+  /** Resolves with the name of a member that is ready to lead in place of this one, which then stops in order. */
   readonly handedOver: Promise<string>;
   /** The last row of each stream that the log held when it was opened. */
   ends: readonly End[] = [];
@@ -95,7 +96,7 @@ export class Member {
   readonly #ended: Promise<void>;
   #follower: LogFollower | null = null;
   #target: MemberTarget | null = null;
-  /** The sum of the positions that were reported last: neither ever decreases. */
+  /** The sum of the last reported positions: neither position ever decreases. */
   #reported = 0;
   #epoch = 0;
   #isStopping = false;
@@ -109,7 +110,7 @@ export class Member {
   readonly #asking = new Map<number, (answer: HandOverAnswer) => void>();
   #questions = 0;
 
-  /** Resolves when the files of this member agree with the log, or are those of a new one: they may be opened. */
+  /** Resolves when the files of this member agree with the log, or belong to a new log: they may be opened. */
   static async open(options: MemberOptions): Promise<Member> {
     const member = new Member(options);
     await new Promise<void>((resolve, reject) => {
@@ -154,12 +155,12 @@ export class Member {
     });
   }
 
-  /** Sets aside what only this machine has, or joins with a copy; no store has opened anything yet. */
+  /** Sets aside rows that only this machine has, or joins with a copy; no store has opened anything yet. */
   prepare(directory: DirectoryToPrepare): Promise<void> {
     return this.#setAside({ prepare: directory });
   }
 
-  /** The same of the journals; no shard has started yet. */
+  /** Does the same for the journals; no shard has started yet. */
   rejoin(journals: JournalsToRejoin): Promise<void> {
     return this.#setAside({ rejoin: journals });
   }
@@ -173,7 +174,7 @@ export class Member {
     for (const text of await rejoined) this.#options.log.warn(text);
   }
 
-  /** The shards are READY: rows of the log after these may come. */
+  /** The shards are READY: later rows of the log may come. */
   follow(here: readonly StreamHere[], target: MemberTarget): void {
     this.#target = target;
     this.#follower = new LogFollower(this.#options.shards, target);
@@ -182,7 +183,7 @@ export class Member {
     this.#timer = setInterval(() => this.#look(), LOOK_MS);
   }
 
-  /** On a standby: the last record of a shard that its journal has to have beside control.db as it is now. */
+  /** On a standby: the last record of a shard that the journal must have to go with control.db as it is now. */
   handedOn(shard: number): number {
     return this.#follower?.handedOn(shard) ?? 0;
   }
@@ -192,7 +193,7 @@ export class Member {
     this.#post({ mayLead: true });
   }
 
-  /** Asks that the lead goes to this member, or to the standby that has followed furthest. */
+  /** Asks for the lead to go to this member, or to the standby that has followed furthest. */
   askHandOver(to: string | null): Promise<HandOverAnswer> {
     return new Promise((resolve) => {
       const id = ++this.#questions;
@@ -201,17 +202,17 @@ export class Member {
     });
   }
 
-  /** The disk of this member is nearly full, or has room again: others learn it. */
+  /** The disk of this member is nearly full, or has space again: the other members are notified. */
   noteRoom(hasRoom: boolean): void {
     this.#post({ hasRoom });
   }
 
-  /** The private frames of the rows up to this position are on the disk of this machine. */
+  /** The private frames of rows up to this position are on the disk of this machine. */
   numbered(position: number): void {
     this.#post({ numbered: position });
   }
 
-  /** The shards have stopped: waits until what they left is held, and hands the lease back. */
+  /** The shards have stopped: waits until the log holds their last rows, and hands the lease back. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     clearInterval(this.#timer);
@@ -266,7 +267,7 @@ export class Member {
     else this.#lost(message.lost, message.joinsAnew);
   }
 
-  /** A member that joins gets it. */
+  /** Copies control.db for a joining member. */
   async #copyControl(copy: ControlCopy): Promise<void> {
     const problem = await this.#target!.copyControl(copy).then(
       () => null,
@@ -322,7 +323,7 @@ export class Member {
     this.#onLeading(this.#epoch);
   }
 
-  /** A row that cannot be applied contradicts what this machine has. */
+  /** A row that cannot be applied contradicts the data of this machine. */
   #apply({ rows, end, asOfMs }: Extract<ReplicationMessage, { readonly rows: unknown }>): void {
     try {
       if (rows.length > 0) this.role.noteChange();
@@ -350,7 +351,7 @@ export class Member {
   /** MEMBERSHIP-2. */
   #lost(reason: string, joinsAnew = false): void {
     clearInterval(this.#timer);
-    // Before the shards have started another attempt would end in the same way, unless it joins anew.
+    // Before the shards have started, another attempt would end in the same way, unless the member joins anew.
     if (this.#follower === null && !joinsAnew) {
       this.#isStopping = true;
       this.#onRefused(new StartError(reason));
@@ -362,7 +363,7 @@ export class Member {
   }
 }
 
-/** The number of shards is part of the settings of a cluster, because the memory is made before any file is opened. */
+/** The number of shards has to be set for a cluster, because the memory is made before any file is opened. */
 export function shardsOf({ shards }: Config): number {
   if (shards === null) throw new ConfigError('JOURNAL=postgres: SHARDS must be set');
   return shards;

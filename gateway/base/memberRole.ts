@@ -1,17 +1,18 @@
 /**
- * The role of this member of a cluster at the moment, and what its answers say of it (RULES.md 18.4 to 18.6).
+ * The current role of this member of a cluster, and what its answers say about it (RULES.md 18.4 to 18.6).
  * Owner: the gateway thread.
  *
  * Invariants:
  *   ROLE-1  A member carries out changes only as the leader, and only while the log takes rows.
- *   ROLE-2  What a standby shows is at least what the log held at `asOfMs`: everything up to the end that was read then
- *           has been applied. An answer says how stale that was when its call came, also where another state, or
- *           another role, has come before the answer.
- *   ROLE-3  What another member has accepted was signed until `signedUntilMs`, unless it was signed ahead of that
- *           member's clock: if it changed something its row came here later, and in any case that member had the lease.
- *   ROLE-4  While another member may lead, because the lease has not been renewed for as long as it lasts, a leader
- *           carries out no changes, and says that it may be as stale as its last renewal is old: the rows that the log
- *           held when that was sent were answered before it.
+ *   ROLE-2  A standby shows at least everything that the log held at `asOfMs`: every row up to the end of the log read
+ *           then is applied. An answer says how stale this was when its request came, even if the state or the role has
+ *           changed before the answer.
+ *   ROLE-3  Requests that another member has accepted were signed until `signedUntilMs`, unless they were signed ahead
+ *           of that member's clock: if a request changed something, its row came here later, and in any case that
+ *           member had the lease.
+ *   ROLE-4  If the lease was not renewed for as long as it lasts, another member may lead. Until it is renewed, a
+ *           leader carries out no changes, and reports the age of its last renewal as its staleness: rows that the log
+ *           held when the renewal was sent were answered before.
  */
 import type { RoleFields } from '../../shared/api/platform.ts';
 import type { Clock } from '../../shared/base/clock.ts';
@@ -23,18 +24,18 @@ import type { Refusal } from './refusal.ts';
 import type { Role } from './role.ts';
 import { ShownRole, type ShownRoleBuffers } from './shownRole.ts';
 
-/** A standby that is staler than this is no place for reads. */
+/** A standby that is more stale than this should not serve reads. */
 const MOST_STALE_MS = 10_000;
-/** Clocks of members are closer to each other than this. */
+/** Clocks of members differ by less than this. */
 const CLOCKS_APART_MS = 500;
 const LOG_STALLED: Refusal = { row: ERRORS.ENGINE_BUSY };
 
 type KnownLeader = Readonly<{ holder: string; address: string; epoch: number }>;
 
 export class MemberRole implements Role {
-  /** For the fronts, which say it as well. */
+  /** Buffers for the fronts, which report the role too. */
   readonly buffers: ShownRoleBuffers;
-  /** Of read.db; null before this member follows. */
+  /** Age of read.db; null before this member follows. */
   past: PastAge | null = null;
   /** The state of the log as the replication thread last reported it. */
   status: ReplicationStatus | null = null;
@@ -44,7 +45,7 @@ export class MemberRole implements Role {
   #leader: KnownLeader | null = null;
   #changedMs = 0;
 
-  /** @param ages the clock of `asOfMs` and of renewals, which is not set back as that of the system may be */
+  /** @param ages the clock for `asOfMs` and for renewals; unlike the system's clock it is never set back */
   constructor(memory: Pick<Replication, 'buffer' | 'state' | 'epoch' | 'renewedMs'>, clock: Clock, ages: Clock) {
     this.#memory = memory;
     this.#clock = clock;
@@ -52,7 +53,7 @@ export class MemberRole implements Role {
     this.#shown = new ShownRole(this.buffers.role, memory, ages);
   }
 
-  /** As the log says it; null while no member leads. */
+  /** The leader by the log; null while no member leads. */
   get leader(): KnownLeader | null {
     return this.#leader;
   }
@@ -88,7 +89,7 @@ export class MemberRole implements Role {
     return this.#memory.epoch();
   }
 
-  /** True while this member leads and the log takes no rows, as far as is known. */
+  /** True while this member leads and, as far as it knows, the log takes no rows. */
   get isStalled(): boolean {
     return this.isLeading && (this.#memory.state() === 'stalled' || this.staleMs !== null);
   }
@@ -98,18 +99,18 @@ export class MemberRole implements Role {
     return this.#shown.staleMs;
   }
 
-  /** The members of /ready and /health by which a cluster is known (RULES.md 18.4). */
+  /** The fields of /ready and /health that describe a cluster (RULES.md 18.4). */
   get fields(): RoleFields {
     const { name, staleMs } = this;
     return { role: name, ...(staleMs === null ? {} : { stale_ms: staleMs }) };
   }
 
-  /** Why the files of this member do not agree with the log; null: they do, as far as was seen. */
+  /** Why the files of this member do not agree with the log; null if no difference was seen. */
   get filesProblem(): string | null {
     return this.status?.filesProblem || null;
   }
 
-  /** The reason why this member is no place for requests at present, or null. */
+  /** Returns why this member should get no requests at present, or null. */
   get problem(): string | null {
     if (this.isStalled) return 'the replicated log takes no rows';
     if (this.filesProblem !== null) return this.filesProblem;
@@ -121,17 +122,17 @@ export class MemberRole implements Role {
     return this.#changedMs + CLOCKS_APART_MS;
   }
 
-  /** A change of another member has come, or the first ones are about to. */
+  /** A change of another member has come, or the first changes are about to. */
   noteChange(): void {
     this.#changedMs = this.#clock.nowMs();
   }
 
-  /** Another member has led until then at the latest, by the clock of this one. */
+  /** Another member led until this time at the latest, by this member's clock. */
   noteFormerLead(untilMs: number): void {
     this.#changedMs = Math.max(this.#changedMs, untilMs);
   }
 
-  /** From now on changes are carried out here. */
+  /** From now on this member carries out changes. */
   lead(): void {
     this.#shown.lead();
   }

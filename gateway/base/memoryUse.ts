@@ -1,10 +1,11 @@
 /**
- * The memory of the process by kind, and that of each of its threads as V8 counts it, for the metrics.
+ * Memory of the process by kind, and of each of its threads as V8 counts it, for the metrics.
  * Owner: the gateway thread.
  *
- * A thread is asked by an interrupt of V8, which also reaches one that waits in Atomics.wait, and costs it 0.05 ms. One
- * that is in a system call answers after that: until then its figures are those of before, and no scrape waits for it.
- * What is private to the process costs the system a walk over all of its pages, so that is asked for once a minute.
+ * A thread is asked by an interrupt of V8, which also reaches a thread that waits in Atomics.wait, and costs it 0.05
+ * ms. A thread in a system call answers after the call: until then its previous figures are shown, and no scrape waits
+ * for it. To count the private memory of the process the system has to walk over all of its pages, so that figure is
+ * refreshed once a minute.
  */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,10 +18,10 @@ const PATIENCE_MS = 50;
 const PRIVATE_EVERY_MS = 60_000;
 /** The gateway thread itself. */
 const OWN = 'gateway';
-/** The library of the query pool gives its threads no name. */
+/** The name here for threads of the query pool, whose library gives them none. */
 const UNNAMED = 'query';
 
-/** Lines of /proc/self/status, which says them in kB. */
+/** Lines of /proc/self/status, in kB. */
 const OF_STATUS = { resident: 'VmRSS', anonymous: 'RssAnon', file: 'RssFile', shared: 'RssShmem' } as const;
 
 type Asked = { readonly name: string; isAsked: boolean; memory: ThreadMemory | null };
@@ -29,7 +30,7 @@ export class MemoryUse {
   readonly #threads = new Map<Worker, Asked>();
   readonly #process = new Map<string, number>();
   #privateMs = Number.NEGATIVE_INFINITY;
-  /** Threads that were started before are not seen. */
+  /** Threads that were started earlier are not counted. */
   constructor() {
     process.on('worker', (worker) => {
       const name = this.#freeName((worker as Worker & { readonly threadName: string }).threadName || UNNAMED);
@@ -38,18 +39,18 @@ export class MemoryUse {
     });
   }
 
-  /** Resolves when the figures are those of now, or after PATIENCE_MS. */
+  /** Resolves when the figures are current, or after PATIENCE_MS. */
   async refresh(): Promise<void> {
     const asked = [this.#readStatus(), this.#readPrivate(), ...[...this.#threads].map((each) => this.#ask(...each))];
     await Promise.race([Promise.all(asked), sleep(PATIENCE_MS, undefined, { ref: false })]);
   }
 
-  /** Bytes by kind, without those kinds that the system does not report. */
+  /** Bytes by kind, without the kinds that the system does not report. */
   get process(): ReadonlyMap<string, number> {
     return this.#process;
   }
 
-  /** By name of the thread. One that has not answered yet is left out. */
+  /** Memory by name of the thread. A thread that has not answered yet is left out. */
   threads(): (readonly [name: string, memory: ThreadMemory])[] {
     const others = [...this.#threads.values()].flatMap(({ name, memory }) =>
       memory === null ? [] : [[name, memory] as const],
@@ -60,7 +61,7 @@ export class MemoryUse {
   async #ask(worker: Worker, thread: Asked): Promise<void> {
     if (thread.isAsked) return;
     thread.isAsked = true;
-    // Rejected where the thread ends meanwhile.
+    // Rejected if the thread ends in the meantime.
     const found = await worker.getHeapStatistics().catch(() => null);
     thread.isAsked = false;
     if (found !== null) thread.memory = memoryOf(found);
@@ -80,14 +81,14 @@ export class MemoryUse {
     if (text !== null) this.#process.set('private', sumOf(text, 'Private_\\w+'));
   }
 
-  /** Two threads that run at the same time have different names; the next run of a thread has the name again. */
+  /** Two threads that run at the same time have different names; a thread's next run gets its name again. */
   #freeName(name: string): string {
     const taken = new Set([...this.#threads.values()].map((thread) => thread.name));
     for (let number = 2, free = name; ; free = `${name} ${number++}`) if (!taken.has(free)) return free;
   }
 }
 
-/** A process has one. It is made before the first thread is. */
+/** The one instance of the process. It is made before the first thread is. */
 export const memoryUse = new MemoryUse();
 
 /** In bytes. */

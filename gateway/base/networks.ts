@@ -1,10 +1,10 @@
-/** Sets of IP addresses as settings and keys name them: single addresses and networks, IPv4 and IPv6. */
+/** Sets of IP addresses in settings and keys: single addresses and networks, IPv4 and IPv6. */
 import { BlockList, isIP } from 'node:net';
 
 const IPV4_BITS = 32;
 const IPV6_BITS = 128;
 
-/** Null when an entry is neither an address nor a network such as `10.0.0.0/8`. */
+/** Returns null if an entry is neither an address nor a network such as `10.0.0.0/8`. */
 export function tryParseNetworks(entries: readonly string[]): BlockList | null {
   const list = new BlockList();
   return entries.every((entry) => tryAdd(list, entry)) ? list : null;
@@ -18,7 +18,7 @@ export function isWithin(networks: BlockList, address: string): boolean {
 function tryAdd(list: BlockList, entry: string): boolean {
   const [address, prefixText, ...rest] = entry.split('/');
   const version = isIP(address!);
-  // A zone names an interface of this machine and is no part of an address from elsewhere.
+  // A zone names an interface of this machine and is not part of a remote address.
   if (version === 0 || rest.length > 0 || address!.includes('%')) return false;
   const family = version === 4 ? 'ipv4' : 'ipv6';
   if (prefixText === undefined) {

@@ -1,31 +1,31 @@
-/** The common part of the paged queries. */
+/** The common part of paged queries. */
 import { MICROS_PER_MS, MOST_AFTER_MS } from '../../shared/base/fillTimes.ts';
 import { UUID_BYTES } from '../../shared/base/hex.ts';
 import { parseTimeMicros, parseTimeMs } from '../../shared/base/time.ts';
 
-/** A slice of a list. */
+/** A part of a list. */
 export type Page<T> = {
-  /** The length of the whole list under the same filters, or of as much of it as was counted. */
+  /** The length of the whole list under the same filters, or of its counted part. */
   readonly total: number;
-  /** The list is at least as long as `total`, which is where counting ended. */
+  /** True if counting ended at `total`: the list is at least that long. */
   readonly isFloor: boolean;
   readonly rows: readonly T[];
 };
 
-/** A slice of an account's past. `next` is the position of its last row; null if the list ends there. */
+/** A part of an account's past. `next` is the position of its last row; null if the list ends there. */
 export type HistoryPage<T> = Page<T> & { readonly next: Position | null };
 
-/** A row in the order of its list: newest first, rows of one millisecond by rank, then by id. */
+/** A row's position in the order of its list: newest first, rows of one millisecond by rank, then by id. */
 export type Position = Readonly<{
   atMs: number;
-  /** Of kinds of rows that one list has; 0 where it has one kind. */
+  /** Rank of the kind of row, if the list has several kinds; 0 if it has one. */
   rank: number;
   id: Uint8Array;
 }>;
 
 /** Counting further than this would take longer than reading the page (RULES.md 14.2). */
 export const MAX_COUNTED = 10_000;
-/** The rows before an offset are walked over. Further into a list only a cursor leads (RULES.md 14.2). */
+/** Rows before an offset are walked over, so further into a list only a cursor leads (RULES.md 14.2). */
 export const MAX_OFFSET = MAX_COUNTED;
 
 /** `sinceMs` of a list without a lower bound. */
@@ -43,15 +43,12 @@ export const START: Position = {
 /** @param counted at most MAX_COUNTED + 1 */
 export function pageOf<T>(rows: readonly T[], counted: number, offset: number): Page<T> {
   const isFloor = counted > MAX_COUNTED;
-  // A page beyond the counted part shows rows that are there.
+  // A page beyond the counted part shows rows that exist.
   const total = isFloor ? Math.max(MAX_COUNTED, rows.length === 0 ? 0 : offset + rows.length) : counted;
   return { total, isFloor, rows };
 }
 
-/**
- * A page of an account's past.
- * @param found one row more than the page shows, if the list has it
- */
+/** Returns a page of an account's past. @param found one row more than the page shows, if the list has it */
 export function historyPage<R, T>(
   found: readonly R[],
   { counted, limit, offset }: { readonly counted: number; readonly limit: number; readonly offset: number },
@@ -74,19 +71,22 @@ export function firstIdAfter(sinceMs: number): Uint8Array {
 }
 
 /**
- * The bound of a list that begins at this time: what has the same millisecond is in it, because more of that may come
- * after the client has read some (RULES.md 14.1).
+ * The bound of a list that begins at this time. It includes rows of the same millisecond, because more of these may
+ * come after the client has read some (RULES.md 14.1).
  */
 export function boundOf(since: string | undefined): number {
   return since === undefined ? SINCE_EVER : parseTimeMs(since) - 1;
 }
 
-/** The bound of a list of fills, the first of which is the one that `since` names (RULES.md 13.12). */
+/** The bound of a list of fills, whose first fill is the one that `since` names (RULES.md 13.12). */
 export function microsOf(since: string | undefined): number {
   return since === undefined ? FILLS_EVER : parseTimeMicros(since);
 }
 
-/** The ids of fills that may be in such a list: from the first on they may, from the second on all of them are. */
+/**
+ * Two bounds of fill ids for such a list: fills from the first bound on may be in it, fills from the second bound on
+ * are in it.
+ */
 export function fillIdsSince(sinceMicros: number): { readonly firstId: Uint8Array; readonly surelyId: Uint8Array } {
   const sinceMs = Math.floor(sinceMicros / MICROS_PER_MS);
   return { firstId: firstIdAfter(sinceMs - MOST_AFTER_MS - 1), surelyId: firstIdAfter(sinceMs) };

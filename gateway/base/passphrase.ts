@@ -1,8 +1,8 @@
 /**
  * Passphrases, stored as SHA-256 over a random salt of their own and the passphrase. A passphrase is issued by the
  * server with at least 128 random bits and never chosen by a person, so there is no dictionary to slow down: a slow
- * password hash would only cost every request milliseconds. After the first correct use it is kept in memory, like the
- * key's secret, and later requests are compared with it.
+ * password hash would only cost every request milliseconds. After its first correct use a passphrase is kept in memory,
+ * like the key's secret, and later requests are compared with it.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { assert } from '../../shared/base/assert.ts';
@@ -10,7 +10,7 @@ import { assert } from '../../shared/base/assert.ts';
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 
-/** The stored form of a new passphrase: a new salt, and the hash. */
+/** Returns the stored form of a new passphrase: a new salt, and the hash. */
 export function sealPassphrase(passphrase: string): Buffer {
   const salt = randomBytes(SALT_BYTES);
   return Buffer.concat([salt, saltedHash(passphrase, salt)]);
@@ -27,7 +27,7 @@ export class Passphrase {
     this.#sealed = sealed;
   }
 
-  /** False when the key has another passphrase since. */
+  /** False if the key has got another passphrase since. */
   isSealedAs(sealed: Uint8Array): boolean {
     return Buffer.compare(this.#sealed, sealed) === 0;
   }

@@ -6,8 +6,8 @@
  *   views as new as `asOfMs` ──► mark: what they show ──► the projector has passed it ──► read.db is as new as that
  *
  * Invariant:
- *   PASTAGE-1  read.db, as it is now, has everything that the log held at `asOfMs`, also where it is being made anew
- *              and has less than before.
+ *   PASTAGE-1  read.db in its current state has everything that the log held at `asOfMs`, even while it is being made
+ *              anew and has less than before.
  */
 import type { Progress } from '../../shared/wire/progress.ts';
 
@@ -21,9 +21,9 @@ export class PastAge {
   readonly #progress: ProgressOfPast;
   readonly #views: Shown;
   readonly #catalog: Catalogue;
-  /** The newest one that the projector has passed. */
+  /** The newest mark that the projector has passed. */
   #passed: Mark | null = null;
-  /** It waits for the projector. Those that come meanwhile are left out. */
+  /** The mark that waits for the projector. Marks that come in the meantime are left out. */
   #next: Mark | null = null;
 
   constructor(progress: ProgressOfPast, views: Shown, catalog: Catalogue) {
@@ -32,7 +32,7 @@ export class PastAge {
     this.#catalog = catalog;
   }
 
-  /** The views, and the catalogue, have everything that the log held then. */
+  /** The views and the catalogue have everything that the log held at that time. */
   see(asOfMs: number): void {
     this.#look();
     if (this.#next !== null || asOfMs === this.#passed?.asOfMs) return;
@@ -40,7 +40,7 @@ export class PastAge {
     this.#next = { asOfMs, sequences, catalogRevision: this.#catalog.revisions.current };
   }
 
-  /** PASTAGE-1. Null: it is not known. */
+  /** PASTAGE-1. Null if unknown. */
   get asOfMs(): number | null {
     this.#look();
     return this.#passed !== null && this.#isPassed(this.#passed) ? this.#passed.asOfMs : null;

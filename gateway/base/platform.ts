@@ -7,16 +7,16 @@ import { PAUSED, RESTORED, type Restored, readRestored } from '../../shared/base
 import type { AuditHead } from '../../shared/crypto/auditChain.ts';
 import type { ControlDatabase } from './database.ts';
 
-/** The number of shards of the data directory: it decides the shard of a market. */
+/** The number of shards of the data directory: it decides the shard of each market. */
 const SHARDS = 'shards';
-/** The contract and chain that orders are signed for. */
+/** The contract and chain for which orders are signed. */
 const DOMAIN = 'signing_domain';
-/** The journals of this member are there. */
+/** Set once the journals of this member exist. */
 export const HAS_JOURNALS = 'has_journals';
 /** The end of the audit log of this member. */
 export const AUDIT_HEAD = 'audit_head';
 export const AUDIT_SHARED = 'audit_shared';
-/** The newest floor of numbers for which the contract was asked for its floors under nonces. */
+/** The newest floor of numbers for which the contract was asked for its floors of nonces. */
 const CONTRACT_FLOORS_READ = 'contract_floors_read';
 
 export class Platform {
@@ -32,7 +32,7 @@ export class Platform {
     );
   }
 
-  /** Reads the texts again: they are few. None is ever taken away. */
+  /** Reads the texts again: they are few. None is ever deleted. */
   reload(): void {
     for (const { key, value } of this.#select.iterate()) this.#values.set(key, value);
   }
@@ -55,7 +55,7 @@ export class Platform {
     this.#set(DOMAIN, domain);
   }
 
-  /** Every shard has created its journal: from then on none may be missing. */
+  /** True once every shard has created its journal: from then on none may be missing. */
   get hasJournals(): boolean {
     return this.#values.get(HAS_JOURNALS) === 'yes';
   }
@@ -64,17 +64,17 @@ export class Platform {
     if (!this.hasJournals) this.#set(HAS_JOURNALS, 'yes');
   }
 
-  /** Null for a directory that was opened since it came from a backup, or never did. */
+  /** Null if the directory was opened after it came from a backup, or never came from one. */
   get restored(): Restored | null {
     return readRestored(this.#values.get(RESTORED));
   }
 
-  /** Oldest first; none in a directory that was never restored to an earlier time. */
+  /** Oldest first; none if the directory was never restored to an earlier time. */
   get floors(): Floors {
     return readFloors(this.#values.get(FLOORS));
   }
 
-  /** 0: never, as in a directory that was never restored to an earlier time. */
+  /** 0 if never, as in a directory that was never restored to an earlier time. */
   get contractFloorsRead(): number {
     return Number(this.#values.get(CONTRACT_FLOORS_READ) ?? 0);
   }
@@ -89,11 +89,11 @@ export class Platform {
 
   setPaused(paused: boolean): void {
     this.#set(PAUSED, paused ? 'yes' : 'no');
-    // An operator has read what came back with the directory, and opens it.
+    // An operator has read the report on the restored directory, and opens the exchange.
     if (!paused && this.restored !== null) this.#set(RESTORED, '');
   }
 
-  /** The end of the audit log when it was noted last; null when it never was. */
+  /** The end of the audit log when it was last noted; null if it never was. */
   get auditHead(): AuditHead | null {
     const value = this.#values.get(AUDIT_HEAD);
     return value === undefined ? null : JSON.parse(value);

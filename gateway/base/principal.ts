@@ -1,6 +1,6 @@
 /**
- * On whose behalf a request is carried out. The identity stage decides it once; handlers get the kinds that the access
- * of their route admits (http/route.ts), so that none of them needs to check for an account.
+ * On whose behalf a request is carried out. The identity stage decides this once; handlers get only the kinds that the
+ * access of their route admits (http/route.ts), so that none of them needs to check for an account.
  */
 import type { BlockList } from 'node:net';
 import type { OperatorRole } from '../../shared/api/operators.ts';
@@ -25,14 +25,14 @@ export type ApiKey = {
   readonly tier: Tier;
   readonly rateLimitOverride: Limit | null;
   readonly selfTradePrevention: SelfTrade;
-  /** The networks from which the key may be used; null allows all. */
+  /** The networks from which the key may be used; null allows all networks. */
   readonly allowedNetworks: BlockList | null;
 };
 
-/** One object per operator, and one for the holder of the token of the settings. */
+/** One object per operator, and one for the holder of the token in the settings. */
 export type Administrator = {
   readonly kind: 'administrator';
-  /** BOOTSTRAP_ID or that of a named operator. */
+  /** BOOTSTRAP_ID, or the id of a named operator. */
   readonly operatorId: string;
   readonly name: string;
   readonly roles: readonly OperatorRole[];
@@ -47,7 +47,7 @@ export type SessionPrincipal = {
   /** Bits of SCOPE. */
   readonly scopes: number;
   readonly selfTradePrevention: SelfTrade;
-  /** The last time at which the person has proved to be the one: the sign-in, or a later signature of a wallet. */
+  /** When the person last proved their identity: at the sign-in, or with a later signature of a wallet. */
   readonly authenticatedAtMs: number;
 };
 
@@ -56,11 +56,11 @@ export type Anonymous = { readonly kind: 'anonymous' };
 
 export type Principal = ApiKey | SessionPrincipal | Administrator | Anonymous;
 
-/** Every kind that acts for an account. */
+/** All kinds that act for an account. */
 export type AccountPrincipal = Extract<Principal, { readonly accountIndex: number }>;
 
 const BOOTSTRAP_ID = 'bootstrap';
-/** The holder of ADMIN_TOKEN: a superuser who is there before there is any operator, and cannot be revoked. */
+/** The holder of ADMIN_TOKEN: a superuser who exists before any operator does, and cannot be revoked. */
 export const BOOTSTRAP: Administrator = Object.freeze({
   kind: 'administrator',
   operatorId: BOOTSTRAP_ID,

@@ -1,17 +1,15 @@
-/**
- * The settings of those who vouch for people (RULES.md 15.30). Messages never repeat a value: some are secrets.
- */
+/** The settings of identity providers (RULES.md 15.30). Messages never repeat a value: some are secrets. */
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { isLoopback } from './exposure.ts';
 
 export type PrivyConfig = Readonly<{
   appId: string;
-  /** The one key that verifies its tokens, or where the set of its keys is. */
+  /** The one key that verifies the provider's tokens, or the address of its key set. */
   keys: KeyObject | URL;
 }>;
 
 export type OidcConfig = Readonly<{
-  /** As paths and bodies name it, in lower case. */
+  /** The name as paths and bodies have it, in lower case. */
   name: string;
   issuer: URL;
   clientId: string;
@@ -28,7 +26,7 @@ type Reader = {
   url(name: string, protocols: readonly string[]): string | null;
 };
 
-/** @returns the reason why the settings are refused, as a text. */
+/** @returns the settings, or a text that says why they are refused. */
 export function readPrivy(read: Reader): PrivyConfig | string | null {
   const [appId, jwksUrl] = [read.text('PRIVY_APP_ID', ''), read.url('PRIVY_JWKS_URL', ['http:', 'https:'])];
   const pem = read.text('PRIVY_VERIFICATION_KEY', '');
@@ -46,7 +44,7 @@ export function readPrivy(read: Reader): PrivyConfig | string | null {
   return isSafeUrl(url) ? { appId, keys: url } : 'PRIVY_JWKS_URL: expected https, or http on loopback';
 }
 
-/** The providers of OpenID Connect, by name. @returns the reason why the settings are refused, as a text. */
+/** The providers of OpenID Connect, by name. @returns the settings, or a text that says why they are refused. */
 export function readOidc(read: Reader): readonly OidcConfig[] | string {
   const names = read.names.map((variable) => OIDC_VARIABLE.exec(variable)?.[1]).filter((name) => name !== undefined);
   const configs: OidcConfig[] = [];
@@ -62,12 +60,12 @@ export function readOidc(read: Reader): readonly OidcConfig[] | string {
   return configs;
 }
 
-/** A program between us and a provider could else vouch for anyone, or say what it likes. */
+/** Otherwise a program between the exchange and a provider could vouch for anyone. */
 export function isSafeUrl({ protocol, hostname }: URL): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname.replace(/^\[|\]$/g, '')));
 }
 
-/** In one line, as environments have it, the line breaks are written \n. */
+/** A key is written in one line, as environments have it, with \n for its line breaks. */
 function tryParseKey(pem: string): KeyObject | null {
   try {
     const key = createPublicKey({ key: pem.replaceAll('\\n', '\n'), format: 'pem' });

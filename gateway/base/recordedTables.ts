@@ -1,6 +1,6 @@
 /**
- * The tables of control.db in a cluster: which are records of the replicated log, the columns that name a row of them,
- * and the stores that keep some of it in memory. A table without stores is read whenever it is asked for.
+ * The tables of control.db in a cluster: whether their rows are records of the replicated log, the columns that
+ * identify a row, and the stores that keep some rows in memory. A table without stores is read on demand.
  */
 import { JOURNAL_HEADS } from '../../shared/crypto/journalHeads.ts';
 import { AUDIT_HEAD, AUDIT_SHARED, HAS_JOURNALS } from './platform.ts';
@@ -8,7 +8,7 @@ import { AUDIT_HEAD, AUDIT_SHARED, HAS_JOURNALS } from './platform.ts';
 /** A table that each member keeps for itself. */
 const LOCAL = 'local';
 
-/** The parts of Control that read rows again, in the order in which one needs the other. */
+/** The parts of Control that read rows again, each after the parts that it needs. */
 export const RELOADED = [
   'platform',
   'contracts',
@@ -101,7 +101,7 @@ export function isLocalRow(table: string, first: unknown): boolean {
   return CONTROL_TABLES[table] === LOCAL || (table === 'platform' && LOCAL_TEXTS.has(first));
 }
 
-/** The columns that name the rows of recorded tables which are in the memory of a store. */
+/** The columns that identify the rows of recorded tables which a store has in memory. */
 export function keptColumns(): { [table: string]: readonly string[] } {
   const columns: { [table: string]: readonly string[] } = {};
   for (const [table, each] of Object.entries(CONTROL_TABLES)) {

@@ -6,7 +6,10 @@ export type Refusal = {
   /** Replaces the message of the row; it must not contain information that the code does not imply. */
   readonly message?: string | undefined;
   readonly details?: Readonly<Record<string, unknown>> | undefined;
-  /** The shard has refused it: kept with an idempotency key it is repeated as it is, however long it is. */
+  /**
+   * True if the shard has refused it: with an idempotency key the answer is kept and repeated in full, however long it
+   * is.
+   */
   readonly isOfShard?: boolean;
   readonly retryAfterSec?: number;
   /** Replaces the header lines about the limit that the request had passed (access/limiter.ts). */
@@ -15,7 +18,7 @@ export type Refusal = {
   readonly allow?: string;
 };
 
-/** A request whose form is not that of its route. */
+/** A request whose format is not that of its route. */
 export type Invalid = {
   readonly message: string;
   readonly details: {
@@ -29,7 +32,7 @@ export type Invalid = {
 const SERVICE_UNAVAILABLE = 503;
 const DEFAULT_RETRY_AFTER_SEC = 1;
 
-/** A 503 always says when to come back. @returns the seconds, 0 for none. */
+/** A 503 always says when to try again. @returns the seconds, 0 for none. */
 export function retryAfterOf(status: number, { retryAfterSec }: Pick<Refusal, 'retryAfterSec'>): number {
   return retryAfterSec ?? (status === SERVICE_UNAVAILABLE ? DEFAULT_RETRY_AFTER_SEC : 0);
 }

@@ -1,5 +1,5 @@
 /**
- * The role of a member of a cluster (RULES.md 18.4): it decides if this member carries out requests that change
+ * The role of a member of a cluster (RULES.md 18.4): it decides whether this member carries out requests that change
  * something. An exchange on one machine has no role.
  */
 import type { Refusal } from './refusal.ts';
@@ -11,14 +11,14 @@ export type Role = {
   readonly pastAsOfMs: number | null;
   /**
    * The value of the header X-SVC-Role, with the header lines after it.
-   * @param asOfMs that of the role when the call came: its answer may be from then
+   * @param asOfMs the role's `asOfMs` when the request came: its answer may be from then
    */
   lines(asOfMs: number | null): string;
-  /** The refusal of a request that changes something; null: it is carried out. */
+  /** Returns the refusal of a request that changes something; null if it is carried out. */
   changeRefusal(): Refusal | null;
 };
 
-/** A standby refuses such a request (RULES.md 18.5). */
+/** True for a request that a standby refuses (RULES.md 18.5). */
 export function changesSomething({
   method,
   changes,

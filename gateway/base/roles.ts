@@ -1,4 +1,4 @@
-/** Which role of an operator covers what a route needs (RULES.md 9.12). */
+/** Decides which roles of an operator cover the need of a route (RULES.md 9.12). */
 import { OPERATOR_ROLES, type OperatorRole } from '../../shared/api/operators.ts';
 
 const NAMES: ReadonlySet<string> = new Set(OPERATOR_ROLES);

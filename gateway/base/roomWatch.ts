@@ -1,6 +1,6 @@
 /**
- * The disk of a member of a cluster: the others learn whether it has room, and a leader without any, or whose files do
- * not agree with the log, hands the lead over to a standby that is fit, as long as it takes (RULES.md 18.19, 18.25).
+ * Watches the disk of a cluster's member: it notifies the others whether the disk has space. A leader hands the lead
+ * over to a fit standby while its disk is full or its files do not agree with the log (RULES.md 18.19, 18.25).
  * Owner: the gateway thread.
  */
 import type { HandOverAnswer } from '../../shared/wire/clusterStatus.ts';
@@ -17,7 +17,7 @@ type RoomWatchOptions = {
 };
 
 const LOOK_MS = 500;
-/** Looks between two attempts to hand the lead over: a standby accepts within this time. */
+/** Checks between two attempts to hand the lead over: a standby accepts within this time. */
 const LOOKS_PER_ATTEMPT = 10;
 
 export class RoomWatch {
@@ -25,14 +25,14 @@ export class RoomWatch {
   #timer: NodeJS.Timeout | undefined;
   #hadRoom = true;
   #looksToWait = 0;
-  /** Why the lead could not be handed over: said once. */
+  /** Why the lead could not be handed over; logged once. */
   #refusal: string | null = null;
 
   constructor(options: RoomWatchOptions) {
     this.#options = options;
   }
 
-  /** Before the member reports for the first time: it says at once what it has. */
+  /** Starts before the member's first report, which already says how much space there is. */
   start(): void {
     void this.look();
     this.#timer = setInterval(() => void this.look(), LOOK_MS);

@@ -10,7 +10,7 @@ export const SCOPE = {
   'manage:account': 32,
 } as const satisfies Record<Scope, number>;
 
-/** The rights of a session: everything but trading in bulk, which is for programs (RULES.md 15.3). */
+/** The rights of a session: everything except bulk trading, which is for programs (RULES.md 15.3). */
 export const SESSION_SCOPES =
   SCOPE['read:account'] |
   SCOPE['trade:orders'] |
@@ -18,7 +18,7 @@ export const SESSION_SCOPES =
   SCOPE['stream:market'] |
   SCOPE['stream:user'];
 
-/** Zero, which is not a valid set of scopes, if a name is not that of a scope. */
+/** Returns zero, which is not a valid set of scopes, if a name is unknown. */
 export function toScopeMask(names: readonly string[]): number {
   let mask = 0;
   for (const name of names) {

@@ -1,8 +1,8 @@
 /**
- * The secrets of the server: the master key, under which the others are sealed, the administrator's token, and what
- * pseudonyms follow from. The first two may come from the environment, the token also from a file that it names. One
- * that is not given is made at the first start: the master key is kept in a file of the data directory, the others in
- * control.db, sealed under the master key.
+ * The secrets of the server: the master key, under which the others are sealed, the administrator's token, and the
+ * secrets of pseudonyms and refresh tokens. The master key and the token may come from the environment, the token also
+ * from a file that the environment names. A secret that is not given is made at the first start: the master key is kept
+ * in a file of the data directory, the others in control.db, sealed under the master key.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -63,17 +63,17 @@ export function openAdminToken(
   return { token, isNew: true };
 }
 
-/** The secret that pseudonyms follow from. */
+/** Opens the secret from which pseudonyms are computed. */
 export function openPseudonymSecret(masterKey: Uint8Array, platform: Platform): Buffer {
   return openOrMake(SEALED_PSEUDONYM_SECRET, masterKey, platform);
 }
 
-/** The secret under which refresh tokens are marked as issued. */
+/** Opens the secret that marks refresh tokens as issued by this exchange. */
 export function openSessionSecret(masterKey: Uint8Array, platform: Platform): Buffer {
   return openOrMake(SEALED_SESSION_SECRET, masterKey, platform);
 }
 
-/** Such a secret is made at the first start and never changes. */
+/** Opens a secret that the first start makes and that never changes. */
 function openOrMake(name: string, masterKey: Uint8Array, platform: Platform): Buffer {
   const sealed = platform.read(name);
   if (sealed !== undefined) return openSecret(masterKey, name, Buffer.from(sealed, 'base64'));

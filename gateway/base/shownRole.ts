@@ -1,15 +1,15 @@
 /**
  * The role of a member as its answers show it (RULES.md 18.4, 18.5), in memory that its gateway threads share: a front
- * shows it as the main one does.
+ * shows the same role as the main thread.
  * Owner: the main gateway thread writes it, through MemberRole; fronts read.
  *
  *   buffer   version | 1 while this member leads | bytes of the leader's address | the address | asOf, 64 bits
  *
  * Invariants:
- *   SHOWNROLE-1  The version is odd while the address is being written: who reads one version before and after has read
- *                one address.
- *   SHOWNROLE-2  A thread reads the role before it looks at what it shows, so it never says that this is newer than it
- *                is (ROLE-2).
+ *   SHOWNROLE-1  The version is odd while the address is being written: a reader that sees the same even version before
+ *                and after has read one address.
+ *   SHOWNROLE-2  A thread reads the role before it reads the data that it shows, so it never reports the data as newer
+ *                than it is (ROLE-2).
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
@@ -26,7 +26,7 @@ const NOT_KNOWN = -1n;
 
 assert(AS_OF_BYTE % 8 === 0, 'cluster: a cell of 64 bits is where such cells may be');
 
-/** The memory of a member, for another of its threads. */
+/** The memory of a member, for its other threads. */
 export type ShownRoleBuffers = { readonly role: SharedArrayBuffer; readonly replication: SharedArrayBuffer };
 
 export class ShownRole {
@@ -34,7 +34,7 @@ export class ShownRole {
   readonly #asOf: BigInt64Array;
   readonly #replication: Pick<Replication, 'renewedMs'>;
   readonly #ages: Clock;
-  /** As of the version, which this thread has read or written. */
+  /** The address as of the version that this thread has last read or written. */
   #address: string | null = null;
   #version = 0;
 
@@ -55,7 +55,7 @@ export class ShownRole {
     return Atomics.load(this.#words, IS_LEADING) === 1;
   }
 
-  /** From now on changes are carried out here. */
+  /** From now on this member carries out changes. */
   lead(): void {
     Atomics.store(this.#words, IS_LEADING, 1);
     this.asOfMs = null;
@@ -71,7 +71,7 @@ export class ShownRole {
     Atomics.store(this.#asOf, 0, asOfMs === null ? NOT_KNOWN : BigInt(Math.floor(asOfMs)));
   }
 
-  /** Of the member that leads; null while none does, as far as is known. */
+  /** Address of the leading member; null while, as far as is known, none leads. */
   get leaderAddress(): string | null {
     while (Atomics.load(this.#words, VERSION) !== this.#version) this.#read();
     return this.#address;
@@ -103,7 +103,7 @@ export class ShownRole {
   /** Null for a leader whose lease has not ended, and before this member has caught up for the first time. */
   get staleMs(): number | null {
     if (!this.isLeading) return this.#since(this.asOfMs);
-    // Rows that the log holds since then may have no answer yet, and a standby may have shown them.
+    // Rows that the log has held since then may have no answer yet, and a standby may have shown them.
     const sinceRenewalMs = this.#ages.nowMs() - this.#replication.renewedMs();
     return sinceRenewalMs > LEASE_MS ? sinceRenewalMs : null;
   }

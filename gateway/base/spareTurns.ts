@@ -1,7 +1,7 @@
 /**
- * Turns of the event loop for work that can wait, such as the pieces of a long answer. While orders are on their way
- * through the shards a turn comes a millisecond after the one before, so that their replies find the thread free and
- * the shards a processor; at all other times the turns follow each other at once.
+ * Gives turns of the event loop to work that can wait, such as the pieces of a long answer. While orders are in flight
+ * in the shards, turns are a millisecond apart, so that replies find the thread free and shards find a processor; at
+ * other times turns follow each other at once.
  * Owner: the gateway thread.
  *
  * Invariant:

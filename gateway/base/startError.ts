@@ -1,14 +1,17 @@
 import { statfsSync } from 'node:fs';
 
-/** The reason why a start fails, in one line for the operator, who can remove it; a stack would not help. */
+/** Why a start fails, in one line for the operator, who can remove the cause; a stack would not help. */
 export class StartError extends Error {
   override readonly name = 'StartError';
 }
 
-/** With less free, files that a start makes anew may have found no room. */
+/** With less free space, files that a start makes anew may not fit. */
 const LITTLE_BYTES = 1 << 20;
 
-/** A full disk is the likely cause of whatever has failed on it, and SQLite says no more than "disk I/O error". */
+/**
+ * If the disk is full, that is the likely cause of whatever has failed on it; SQLite says no more than "disk I/O
+ * error".
+ */
 export function fullDiskAt(directory: string | null): string | null {
   if (directory === null) return null;
   try {

@@ -4,8 +4,8 @@
  *
  *   run ──ends──► wait 100 ms ──► run ──ends──► wait 200 ms ──► run …
  *
- * A wait is at most 5 s, and short again after a run of 5 s. The state of the thread is on the disk, and the next run
- * reads it from there: nothing is handed over in memory.
+ * A wait is at most 5 s, and starts at 100 ms again after a run of 5 s. The state of the thread is on the disk, where
+ * the next run reads it: nothing is handed over in memory.
  */
 import type { Worker } from 'node:worker_threads';
 import { threadEnds } from './threadEnds.ts';
@@ -16,7 +16,10 @@ const LONGEST_WAIT_MS = 5000;
 type SupervisedThreadOptions = {
   readonly name: string;
   readonly launch: () => Worker;
-  /** Called at the end of each run; null: it was asked to end. @returns whether the thread is to be started again. */
+  /**
+   * Called at the end of each run; null: the thread was asked to end.
+   * @returns true if the thread is to be started again.
+   */
   readonly onEnd: (error: Error | null) => boolean;
 };
 

@@ -1,8 +1,8 @@
 /**
- * Threads that have ended without having been asked to. Each end is counted for `exchange_thread_ends_total`. A cause
- * that stays, such as a full disk, ends a thread again soon after each start: the log says it at once, and then once a
+ * Records threads that have ended without having been asked to. Each end is counted in `exchange_thread_ends_total`. A
+ * lasting cause, such as a full disk, ends a thread again soon after each start: it is logged at once, and then once a
  * minute with the number of times.
- * Owner: the gateway thread; a process has one.
+ * Owner: the gateway thread; a process has one of these.
  */
 import type { Logger } from './log.ts';
 
@@ -14,7 +14,7 @@ type Cause = { saidMs: number; unsaid: number };
 export class ThreadEnds {
   readonly #nowMs: () => number;
   readonly #counts = new Map<string, number>();
-  /** By thread and error; the numbers in an error, such as a sequence, make it no other cause. */
+  /** By thread and error. Numbers in an error, such as a sequence number, make no difference. */
   readonly #causes = new Map<string, Cause>();
 
   constructor(nowMs: () => number = () => performance.now()) {
@@ -26,12 +26,12 @@ export class ThreadEnds {
     return this.#counts;
   }
 
-  /** The thread is there: its metric begins with 0. */
+  /** The thread exists: its metric begins with 0. */
   expect(thread: string): void {
     if (!this.#counts.has(thread)) this.#counts.set(thread, 0);
   }
 
-  /** @param then what becomes of it, for the log */
+  /** @param then what happens next, for the log */
   note(
     log: Pick<Logger, 'error'>,
     thread: string,
@@ -52,7 +52,7 @@ export class ThreadEnds {
     this.#forget(nowMs);
   }
 
-  /** Causes that are over. */
+  /** Forgets causes that are over. */
   #forget(nowMs: number): void {
     for (const [key, { saidMs, unsaid }] of this.#causes) {
       if (unsaid === 0 && nowMs - saidMs >= SAY_EVERY_MS) this.#causes.delete(key);
