@@ -1,4 +1,7 @@
-/** Money between the ledger and the chain, for administrators: differences, and what waits (RULES.md 17.27, 17.28). */
+/**
+ * The administrator's routes for money between the ledger and the chain: differences, and waiting movements (RULES.md
+ * 17.27, 17.28).
+ */
 
 import {
   type ChainDifference,
@@ -27,7 +30,7 @@ type ChainMoneyDeps = {
   readonly chainHealth: Pick<ChainHealth, 'latest'> | null;
 };
 
-/** The sums of the ledger do not wait for a thread that is busy. */
+/** The sums of the ledger do not wait for a busy thread. */
 const ANSWER_WITHIN_MS = 2000;
 
 const WAITING = {
@@ -82,7 +85,7 @@ function shown({ account, token, ledger, underWay, held }: Difference, deps: Cha
   };
 }
 
-/** Null where the thread does not answer. */
+/** Null if the thread does not answer. */
 async function orNone<T>(answer: Promise<T>): Promise<T | null> {
   try {
     return await answer;

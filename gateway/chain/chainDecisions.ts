@@ -1,6 +1,6 @@
 /**
- * Decisions that a chain makes (RULES.md 17.32): the ledger follows once one is carried out for good, and takes note of
- * a veto. Both may be reported again, and come to the same end.
+ * Decisions that a chain makes (RULES.md 17.32): the ledger follows a decision once it is final, and notes a veto. A
+ * report may be repeated and has the same result.
  * Owner: the gateway thread.
  */
 import type { MarketStatus } from '../../shared/base/codes.ts';
@@ -23,7 +23,7 @@ type ChainDecisionsOptions = {
 export function followDecisions({ link, catalog, marketCommands, audit, feed, log }: ChainDecisionsOptions): void {
   link.onNews('marketDecided', async ({ market, status, payoutYesPpm }) => {
     const refusal = await marketCommands.carryOut(catalog.byIndex(market), status as MarketStatus, payoutYesPpm);
-    // A repeat, which the ledger has carried out before.
+    // This is a repeat: the ledger has carried it out before.
     if (refusal === null || refusal.row === ERRORS.INVALID_TRANSITION) return;
     throw new Error(`the decision of market ${market} waits: ${refusal.row.code}`);
   });

@@ -1,6 +1,6 @@
 /**
- * The deployment of markets on a chain (RULES.md 17.33): the settlement thread carries it out, by itself where trades
- * wait for it, and reports every step. What it reported last is in control.db.
+ * The deployment of markets on a chain (RULES.md 17.33): the settlement thread carries it out, also without a request
+ * if trades wait for it, and reports every step. Its last report is in control.db.
  *
  *   not_deployed ──request──► pending_deploy ──the thread has stored it──► deploying ──► deployed
  *                                                     ▲ └────► failed ──pause──► pending_deploy ──► deploying …
@@ -9,8 +9,9 @@
  * Owner: the gateway thread.
  *
  * Invariants:
- *   CHAINDEPLOYMENT-1  A request is in control.db before the thread is asked, which is asked again until it has it.
- *   CHAINDEPLOYMENT-2  News are in control.db before they are acknowledged. A market that is deployed stays so.
+ *   CHAINDEPLOYMENT-1  A request is in control.db before it is sent to the thread, and is sent again until the thread
+ *                      has it.
+ *   CHAINDEPLOYMENT-2  News are in control.db before they are acknowledged. A deployed market stays deployed.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock } from '../../shared/base/clock.ts';
@@ -39,7 +40,7 @@ const ANSWER_WITHIN_MS = 2000;
 
 export class ChainDeployment implements MarketDeployment {
   readonly #options: ChainDeploymentOptions;
-  /** Requests that the thread does not have yet, with the time of the next question. */
+  /** Requests that the thread does not have yet, with the time of the next attempt. */
   readonly #unasked = new Map<MarketEntry, number>();
 
   constructor(options: ChainDeploymentOptions) {
@@ -62,7 +63,7 @@ export class ChainDeployment implements MarketDeployment {
       if (isDecided) return { row: ERRORS.INVALID_TRANSITION };
       this.#move(market, { status: 'pending_deploy', retries: 0 });
       await catalog.durable();
-      // The thread is asked again if it is away; the request is stored.
+      // The request is stored: if the thread is down, it is asked again.
       await Promise.race([this.#ask(market), delay(ANSWER_WITHIN_MS, undefined, { ref: false })]);
     }
     await catalog.durable();

@@ -1,4 +1,4 @@
-/** Deposits and withdrawals of an account's own, with a chain (RULES.md 17.25 and 17.26). */
+/** Routes by which an account deposits and withdraws its own funds on a chain (RULES.md 17.25 and 17.26). */
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { FUND_MOVEMENT } from '../../shared/api/accounts.ts';
@@ -45,9 +45,12 @@ type ChainFundDeps = {
 };
 
 const PERMIT_SECONDS = 1800;
-/** Of one account: later ones wait for those before them, so a wallet that cannot be paid fills nothing. */
+/**
+ * The most waiting payments of one account: later ones wait for earlier ones, so a wallet that cannot be paid does not
+ * fill the queue.
+ */
 const MOST_WAITING_PAYMENTS = 16;
-/** The node is not asked. */
+/** The longest wait for the count, for which the node is not asked. */
 const COUNTED_WITHIN_MS = 2000;
 
 const AUTHORIZE = {
@@ -113,7 +116,7 @@ async function authorize(call: CallOf<typeof AUTHORIZE>, deps: ChainFundDeps): P
 
 const TOO_MUCH = 'total deposits would pass 2^53-1 micro-USDC';
 
-/** As the contract would refuse it now. */
+/** The message with which the contract would refuse it now. */
 function messageOf(error: string): string {
   if (error === 'ExitPending') return 'the wallet is leaving the exchange';
   return error === 'EnforcedPause' ? 'the contract is paused' : `the contract would refuse: ${error}`;
@@ -170,7 +173,7 @@ async function withdraw(call: CallOf<typeof WITHDRAW>, deps: ChainFundDeps): Pro
   const bound = isRepeat ? null : await boundOf(account, amountMicro, chainLink, chainBounds, deps);
   if (bound !== null) return refuse(call, bound);
   try {
-    // Settlement has to know where it ends before the ledger has it.
+    // Settlement has to know the destination before the ledger has the movement.
     const hash = toHex(referenceHash(account, MOVEMENT.WITHDRAWAL, reference));
     if (to === 'unheld') movements.noteMark((await chainLink.ask('prepareRelease', { reference: hash })).mark);
   } catch (error) {
@@ -187,7 +190,9 @@ async function withdraw(call: CallOf<typeof WITHDRAW>, deps: ChainFundDeps): Pro
   refuse(call, { row: errorRow(result.code), message, details });
 }
 
-/** Why the account may not have this paid now (RULES.md 17.46); null if it may, and then it is counted. */
+/**
+ * Returns why the account may not get this payment now (RULES.md 17.46); null if it may, and then counts the payment.
+ */
 async function boundOf(
   account: number,
   amountMicro: number,
@@ -199,7 +204,7 @@ async function boundOf(
     const { count } = await chainLink.ask('waitingPayments', { account }, COUNTED_WITHIN_MS);
     if (count >= MOST_WAITING_PAYMENTS) return { row: ERRORS.CONFLICT, message: TOO_MANY_WAIT };
   } catch (error) {
-    // Withdrawals go on while settlement does not (RULES.md 17.4): the count of a day bounds them.
+    // Withdrawals go on while settlement does not (RULES.md 17.4): the day's count limits them.
     if (!(error instanceof ChainDown)) throw error;
   }
   const wholeMicro = views.accounts.availableMicro(account) - chainBounds.feeMicro;

@@ -1,17 +1,17 @@
 /**
- * Carries into the ledger what the chain has done first: deposits, full sets and claims that a wallet has made, exits,
- * which accounts leave, and what the exchange had sent there before it was restored to an earlier time.
+ * Carries into the ledger what has happened on the chain first: deposits, full sets and claims of wallets, exits,
+ * accounts that leave, and transactions that the exchange had sent before it was restored to an earlier time.
  * Owner: the gateway thread.
  *
  * Invariants:
  *   GATEMONEY-1  The settlement thread knows the account of a movement, and so its name in the ledger, before the
- *                ledger is asked. A repeat has the same name and is carried out once.
- *   GATEMONEY-2  Only the first wallet of an account has its funds in escrow: nothing else that the chain holds is the
- *                account's in the ledger.
- *   GATEMONEY-3  An account whose wallet leaves is frozen before it has any of the wallet's money, and one whose wallet
- *                has a floor under its nonces has that (CONTRACTFLOORS-3).
- *   GATEMONEY-4  Before something is taken over, the open orders of its accounts are cancelled: they are older than
- *                what the chain has, which may have filled them, and hold what it has moved.
+ *                ledger gets it. A repeat has the same name and is carried out once.
+ *   GATEMONEY-2  Only the first wallet of an account has its funds in escrow: the ledger counts nothing else on the
+ *                chain as the account's.
+ *   GATEMONEY-3  Before an account gets money of a wallet, it is frozen if the wallet leaves, and has the floor of the
+ *                wallet's nonces if there is one (CONTRACTFLOORS-3).
+ *   GATEMONEY-4  Before a trade or movement of the chain is taken over, the open orders of its accounts are cancelled:
+ *                they are older, the trade may have filled them, and they may reserve the money that it moved.
  */
 import { FUND_MOVEMENT, MOVEMENT } from '../../shared/base/codes.ts';
 import { E, errorRow, OK } from '../../shared/base/errors.ts';
@@ -46,7 +46,7 @@ type MoneyOptions = {
 
 const NO_ACCOUNT = 0;
 
-/** The reasons why the ledger cannot follow, as an administrator sees them. */
+/** Reasons why the ledger cannot follow, as administrators see them. */
 const UNKNOWN_WALLET = 'unknown_wallet';
 const NOT_THE_ESCROW = 'not_the_escrow_wallet';
 const UNKNOWN_MARKET = 'unknown_market';
@@ -67,7 +67,7 @@ export function followChain(options: MoneyOptions): void {
   });
 }
 
-/** Rejects while it is not known whether the ledger has it: then it is reported again. */
+/** Rejects while it is unknown whether the ledger has the movement: then it is reported again. */
 async function followMoney(facts: FollowedMoney, options: MoneyOptions): Promise<void> {
   const { contractFloors, link, log, movements, restrictions } = options;
   const { event, kind, amount, market, wallet } = facts;
@@ -82,7 +82,7 @@ async function followMoney(facts: FollowedMoney, options: MoneyOptions): Promise
   await contractFloors.ask([wallet]);
   const { isLeaving, mark } = await link.ask('moneyAccepted', { event, account });
   movements.noteMark(mark);
-  // GATEMONEY-3: the news of its exit may have come before the wallet was linked.
+  // GATEMONEY-3: the report of its exit may have come before the wallet was linked.
   if (isLeaving) await restrictions.setLeaving(account, true);
   if (kind === 'paid' || kind === 'taken') for (const each of new Set([account, other])) await cancelAll(each, options);
   const code =
@@ -92,7 +92,7 @@ async function followMoney(facts: FollowedMoney, options: MoneyOptions): Promise
   if (code !== null) await link.ask('moneyWaits', { event, reason: errorRow(code).code });
 }
 
-/** Null once the ledger has it; else the number of the error for which it has not. */
+/** Null once the ledger has it; otherwise the number of the error that prevents it. */
 async function moveOf(
   { kind, amount, reference, feeMicro = 0 }: FollowedMoney,
   account: number,
@@ -125,8 +125,9 @@ async function takeOver(
 }
 
 /**
- * The wallet was paid on the chain, so its account is paid for the same tokens here. Whatever the ledger refuses is
- * decided: it has paid them before, or, restored to an earlier time, has not decided the market, and pays them then.
+ * The wallet was paid on the chain, so its account is paid for the same tokens here. Any refusal of the ledger is
+ * final: it has paid them before, or, restored to an earlier time, has not decided the market yet, and pays them when
+ * it does.
  */
 async function payClaim(
   { account, market }: ChainNews['claimed'],
@@ -145,7 +146,7 @@ async function cancelAll(account: number, { engine, shards }: MoneyOptions): Pro
   }
 }
 
-/** Throws where it is not known whether the ledger has it. */
+/** Throws if it is unknown whether the ledger has it. */
 function decided(code: number): number {
   if (code === E.OUTCOME_UNKNOWN || code === E.ENGINE_BUSY) {
     throw new Error('the ledger does not answer: it is asked again');
@@ -153,7 +154,7 @@ function decided(code: number): number {
   return code;
 }
 
-/** The reason, where there is no account whose escrow it is (GATEMONEY-2). */
+/** Returns the account, or the reason if the wallet is no account's escrow (GATEMONEY-2). */
 function accountOf(wallet: string, { accounts }: MoneyOptions): number | string {
   const account = accounts.ownerOf(wallet);
   if (account === NO_ACCOUNT) return UNKNOWN_WALLET;

@@ -1,17 +1,17 @@
 /**
- * The floors under nonces that wallets have raised on the chain itself (RULES.md 5.13), in the ledger. The contract
- * refuses what is below a floor some time after its raise, so the ledger has to know of it before: of what it matches
- * below, nothing would settle.
+ * Brings into the ledger the nonce floors that wallets have raised on the chain itself (RULES.md 5.13). Some time after
+ * a raise the contract refuses orders below the floor. The ledger has to know the floor before then, because orders
+ * that it matched below the floor would never settle.
  * Owner: the gateway thread.
  *
  * Invariants:
  *   CONTRACTFLOORS-1  No order is placed before the raises that the chain had when the process began are durable here.
- *   CONTRACTFLOORS-2  A directory that was restored to an earlier time asks the contract for the floor of every wallet
- *                     once, before that: raises that its ledger knew once are no news any more.
- *   CONTRACTFLOORS-3  An account has no money of a wallet before it has the floor of it, which may have been raised
+ *   CONTRACTFLOORS-2  Before that, an exchange restored to an earlier time asks the contract once for the floor of
+ *                     every wallet: raises that its ledger had known before are not reported again.
+ *   CONTRACTFLOORS-3  An account gets no money of a wallet before it has the wallet's floor, which may have been raised
  *                     before the wallet was linked.
- *   CONTRACTFLOORS-4  While members follow that know no floors, an account whose wallet has raised one places nothing
- *                     and has nothing open: others place on.
+ *   CONTRACTFLOORS-4  While members follow that do not know floors, an account whose wallet has raised one places no
+ *                     orders and has none open; others go on placing.
  */
 import { floorOf } from '../../shared/base/floors.ts';
 import type { SettlementHealth } from '../../shared/wire/threads.ts';
@@ -28,13 +28,13 @@ type ContractFloorsOptions = {
   readonly accounts: Pick<Accounts, 'ownerOf' | 'escrows' | 'durable'>;
   readonly platform: Pick<Platform, 'floors' | 'contractFloorsRead' | 'setContractFloorsRead'>;
   readonly restrictions: Pick<Restrictions, 'raiseNonceFloor' | 'hold' | 'letGo'>;
-  /** False while members of an older version may follow, which know no floors (FORMATS-1). */
+  /** False while members of an older version may follow, which do not know floors (FORMATS-1). */
   readonly areKnownEverywhere: () => boolean;
   readonly log: Logger;
 };
 
 const NO_ACCOUNT = 0;
-/** Wallets of one question: the node is asked about each. */
+/** Wallets per question: the node is asked about each. */
 const MOST_ASKED = 48;
 const CARRYING = 'nonce floors that wallets have raised on the chain are not carried out yet';
 const ASKING = 'the contract is asked for the nonce floors of all wallets';
@@ -61,7 +61,10 @@ export class ContractFloors {
     for (const [index, wallet] of wallets.entries()) if (floors[index] > 0) await this.#take(wallet, floors[index]);
   }
 
-  /** Durable when it resolves. A wallet without an account has no orders; it is asked for once it has (`ask`). */
+  /**
+   * Durable when it resolves. A wallet without an account has no orders; its floor is read once it has an account
+   * (`ask`).
+   */
   async #take(wallet: string, floor: number): Promise<void> {
     const { accounts, areKnownEverywhere, restrictions } = this.#options;
     const account = accounts.ownerOf(wallet);
@@ -100,7 +103,7 @@ export class ContractFloors {
       }
       platform.setContractFloorsRead(floorOf(platform.floors));
     } catch (error) {
-      // It is asked again at the next report of settlement.
+      // It is tried again at the next report of settlement.
       if (!(error instanceof ChainDown)) log.error({ err: error }, 'nonce floors of the contract are not followed');
     } finally {
       this.#isAsking = false;

@@ -1,5 +1,5 @@
 /**
- * Changes the contracts that orders are signed for, in every shard or in none (RULES.md 5.6).
+ * Changes the contracts for which orders are signed, in every shard or in none (RULES.md 5.6).
  * Owner: the gateway thread.
  *
  *   none ──intent in control.db──► pending ──every shard has committed──► none; clients see the new ones
@@ -48,8 +48,7 @@ export class ContractRotation {
   }
 
   /**
-   * @returns OK, CONFLICT while another change is under way, or the reason of a failure, after which it may be
-   * repeated.
+   * @returns OK; CONFLICT while another change is under way; or the error of a failure, after which it may be repeated.
    */
   rotate(target: Contracts): Promise<number> {
     const { contracts } = this.#options;
@@ -60,13 +59,13 @@ export class ContractRotation {
     return this.#ask(true);
   }
 
-  /** These contracts are in force or being changed to: asking for them again changes nothing. */
+  /** True if these contracts are in force or being changed to: requesting them again changes nothing. */
   isKnown(target: Contracts): boolean {
     const { current, pending } = this.#options.contracts;
     return isSame(pending ?? current, target);
   }
 
-  /** Finishes a change that was started before. If that fails, `tick` tries again. */
+  /** Finishes a change that an earlier process started. If that fails, `tick` tries again. */
   async finish(): Promise<void> {
     const { contracts, log } = this.#options;
     if (contracts.pending === null) return;
@@ -77,7 +76,7 @@ export class ContractRotation {
     }
   }
 
-  /** Called several times a second: a shard that was lost may have returned. */
+  /** Tries again: a lost shard may have returned. Called several times a second. */
   tick(): void {
     const { contracts, clock } = this.#options;
     if (contracts.pending === null || this.#inFlight !== null || clock.nowMs() < this.#retryAtMs) return;
@@ -104,7 +103,7 @@ export class ContractRotation {
 
   #conclude(code: number, target: Contracts, isFirst: boolean): number {
     const { engine, contracts, log, onDone } = this.#options;
-    // The shard client sends the change to every shard or to none, and returns ENGINE_BUSY only when it sent none.
+    // The shard client sends the change to every shard or to none, and returns ENGINE_BUSY only if it sent none.
     if (code === OK) contracts.complete();
     else if (code === E.ENGINE_BUSY && isFirst) contracts.withdraw();
     else {

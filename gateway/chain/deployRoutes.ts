@@ -1,4 +1,7 @@
-/** The request that a market is deployed (RULES.md 9.19), and the parameters of a split on the chain (14.43). */
+/**
+ * Routes to request the deployment of a market (RULES.md 9.19), and to read the parameters of a split on the chain
+ * (14.43).
+ */
 
 import { DEPLOYMENT, SPLIT_PARAMS, SPLIT_QUERY, type SplitParams } from '../../shared/api/markets.ts';
 import { isDecided } from '../../shared/base/codes.ts';
@@ -66,7 +69,7 @@ export function deployRoutes(deps: DeployDeps): Route[] {
   ];
 }
 
-/** The condition is null until the market is deployed: there is nothing to split before. */
+/** The condition is null until the market is deployed: before that nothing can be split. */
 function splitParams(market: MarketEntry, amount: string | undefined, { contracts }: DeployDeps): SplitParams {
   const { chainId } = contracts.current;
   const exchange = shownAddress(contracts.current.exchange);
@@ -98,7 +101,7 @@ function splitParams(market: MarketEntry, amount: string | undefined, { contract
   };
 }
 
-/** As a wallet sends it: no USDC goes with it, since the escrow has it. */
+/** The call as a wallet sends it: it transfers no USDC, because the escrow has it. */
 function callOf(to: string, condition: string, amount: string | undefined): SplitParams['call'] {
   return {
     to,

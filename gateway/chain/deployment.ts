@@ -1,5 +1,5 @@
 /**
- * The deployment of markets (RULES.md 9.19): a queue of those that are under way, and their transitions.
+ * The deployment of markets (RULES.md 9.19): a queue of deployments under way, and their transitions.
  *
  *   not_deployed ──request──► deploying ──► deployed
  *                                 ▲ └────► failed ──pause──► pending_deploy ──► deploying …
@@ -8,9 +8,10 @@
  * Owner: the gateway thread.
  *
  * Invariants:
- *   DEPLOYMENT-1  A transition is in control.db with whatever it says about the market, in one transaction, so a start
- *                 goes on where the process ended. An attempt may be made twice: it gives the same ids.
- *   DEPLOYMENT-2  A market that is deployed has no further transition, nor has one that was given up by itself.
+ *   DEPLOYMENT-1  A transition and what it says about the market are written to control.db in one transaction, so a
+ *                 start goes on where the process ended. An attempt may be repeated: it gives the same ids.
+ *   DEPLOYMENT-2  A deployed market has no further transition; a market that was given up has none without a new
+ *                 request.
  *   DEPLOYMENT-3  Token ids never change: they are signed into orders.
  */
 import type { Clock } from '../../shared/base/clock.ts';
@@ -21,7 +22,7 @@ import type { Refusal } from '../base/refusal.ts';
 import type { Catalog, MarketDetails, MarketEntry } from '../markets/catalog.ts';
 import { type DeploymentState, deployStatus } from '../markets/deployments.ts';
 
-/** The members that a deployment adds to the description of a market. */
+/** The fields that a deployment adds to the description of a market. */
 export type DeployedAs = Required<Pick<MarketDetails, 'condition_id' | 'question_id' | 'contract_address'>>;
 
 export type Deployer = (market: MarketEntry) => Promise<DeployedAs>;
@@ -34,16 +35,16 @@ type DeploymentOptions = {
 };
 
 const MOST_RETRIES = 5;
-/** Before the first retry; each further one waits twice as long. */
+/** Pause before the first retry; each further pause is twice as long. */
 const FIRST_PAUSE_MS = 1000;
 /** Transitions of one tick: each is a write to control.db. */
 const MOST_PER_TICK = 16;
 
 /** The deployment of markets, by the ledger or by a chain. */
 export type MarketDeployment = {
-  /** Starts what is not under way yet. Resolves once the answer is durable. @returns null when done. */
+  /** Starts a deployment unless it is under way. Resolves once the answer is durable. @returns null on success. */
   request(market: MarketEntry, isDecided: boolean): Promise<Refusal | null>;
-  /** The same, also for a market that was given up. */
+  /** The same, even for a market that was given up. */
   requestAgain(market: MarketEntry, isDecided: boolean): Promise<Refusal | null>;
   /** Called several times a second. */
   tick(): void;
@@ -51,7 +52,7 @@ export type MarketDeployment = {
 
 export class Deployment implements MarketDeployment {
   readonly #options: DeploymentOptions;
-  /** Under way, with the time of the next transition. */
+  /** Deployments under way, with the time of the next transition. */
   readonly #queue = new Map<MarketEntry, number>();
   readonly #attempted = new Set<MarketEntry>();
 
@@ -80,7 +81,7 @@ export class Deployment implements MarketDeployment {
     return null;
   }
 
-  /** The next transition of the markets whose time has come. */
+  /** Makes the next transition of markets whose time has come. */
   tick(): void {
     const nowMs = this.#options.clock.nowMs();
     let transitions = 0;
@@ -121,7 +122,7 @@ export class Deployment implements MarketDeployment {
     }
   }
 
-  /** @returns false where control.db could not be written: the transition is made later. */
+  /** @returns false if control.db could not be written: the transition is made later. */
   #tryMove(market: MarketEntry, state: DeploymentState): boolean {
     try {
       this.#move(market, state);
@@ -140,20 +141,20 @@ export class Deployment implements MarketDeployment {
 }
 
 /**
- * Deploys into the exchange's own ledger: the ids that the contract of conditional tokens would compute for a question
- * with two outcomes, asked by the market factory. The question is the market, by its id.
+ * Deploys into the exchange's own ledger: computes the ids that the contract of conditional tokens would give to a
+ * question with two outcomes, asked by the market factory. The question is the id of the market.
  */
 export function ledgerDeployer(marketFactory: () => string): Deployer {
   return (market) => Promise.resolve(deployedBy(marketFactory(), market));
 }
 
-/** The ids that follow from the factory and the id of the market. */
+/** Returns the ids that follow from the factory and the id of the market. */
 export function deployedBy(contract_address: string, { idBytes }: MarketEntry): DeployedAs {
   const { conditionId: condition_id, questionId: question_id } = marketIds(contract_address, idBytes);
   return { contract_address, condition_id, question_id };
 }
 
-/** No deployment of it is under way. */
+/** True if no deployment of the market is under way. */
 export function isStartable(market: MarketEntry): boolean {
   return ['not_deployed', 'permanently_failed'].includes(deployStatus(market));
 }

@@ -1,6 +1,7 @@
 /**
- * Trades that the contract refuses for good, in the hands of an administrator (RULES.md 17.40 to 17.42): tried again by
- * the settlement thread, or unwound by the ledger. Both sides know a trade by its number, so each step may be repeated.
+ * The actions of administrators on trades that the contract refuses for good (RULES.md 17.40 to 17.42): the settlement
+ * thread tries such a trade again, or the ledger unwinds it. Both sides know a trade by its number, so each step may be
+ * repeated.
  * Owner: the gateway thread.
  */
 import { FUND_MOVEMENT } from '../../shared/base/codes.ts';
@@ -32,7 +33,7 @@ export class FailedTrades {
   readonly #link: Link | null;
   readonly #engine: Pick<ShardClient, 'unwind'>;
 
-  /** @param link null without a chain: no trade fails then. */
+  /** @param link null without a chain: then no trade fails. */
   constructor(link: Link | null, engine: Pick<ShardClient, 'unwind'>) {
     this.#link = link;
     this.#engine = engine;
@@ -51,7 +52,7 @@ export class FailedTrades {
     return answer.refusal === null ? null : REFUSALS[answer.refusal];
   }
 
-  /** Null: it may be unwound now, or was before. */
+  /** Null if it may be unwound now, or was before. */
   async whyNotUnwound(tradeId: string): Promise<Refusal | null> {
     const place = placeOf(tradeId);
     if (this.#link === null || place === null) return UNKNOWN;
@@ -60,7 +61,7 @@ export class FailedTrades {
     return answer.refusal === null || answer.refusal === 'unwound' ? null : REFUSALS[answer.refusal];
   }
 
-  /** @returns null when it is done, or was done before. */
+  /** @returns null if it is done, or was done before. */
   async unwind(tradeId: string): Promise<Refusal | null> {
     const place = placeOf(tradeId);
     if (this.#link === null || place === null) return UNKNOWN;
@@ -85,7 +86,7 @@ export class FailedTrades {
   }
 }
 
-/** Null where the text is no id. */
+/** Null if the text is no id. */
 function placeOf(tradeId: string): TradePlace | null {
   const id = new Uint8Array(UUID_BYTES);
   return uuidToBytes(tradeId, id, 0) ? { shard: shardOfId(id), tradeSequence: sequenceOfId(id) } : null;

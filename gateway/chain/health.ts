@@ -1,11 +1,11 @@
 /**
- * The state of settlement as the gateway has it, and whether orders are placed by it (RULES.md 17.4). Its log has one
- * line for each change.
+ * The gateway's view of settlement's health, which decides whether orders may be placed (RULES.md 17.4). Each change is
+ * logged in one line.
  * Owner: the gateway thread.
  *
  * Invariant:
- *   CHAINHEALTH-1  Placing is refused until settlement has said that it is healthy and the ledger has followed what
- *                  settlement reported, and again once it says nothing.
+ *   CHAINHEALTH-1  Placing is refused until settlement has reported that it is healthy and the ledger has applied its
+ *                  reports, and again once settlement is silent.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
@@ -17,7 +17,7 @@ const SILENT_MS = 15_000;
 const SILENT = 'the settlement thread does not report';
 
 type ChainHealthOptions = {
-  /** A key with less is an alarm. */
+  /** A key with a lower balance raises an alert. */
   readonly lowBalanceWei: bigint;
   readonly clock: Clock;
   readonly log: Logger;
@@ -30,7 +30,7 @@ export class ChainHealth {
   latest: SettlementHealth | null = null;
   /** Why placing is refused; null while settlement is healthy. */
   unhealthy: string | null = SILENT;
-  /** Since the start the node has answered once, and was the one of the settings: contracts, keys, fees. */
+  /** True if, since the start, the node has answered once and matched the settings: contracts, keys, fees. */
   hasAgreed = false;
   readonly #options: ChainHealthOptions;
   #reportedMs = 0;
@@ -41,7 +41,7 @@ export class ChainHealth {
     this.#options = options;
   }
 
-  /** Beside what settlement says: what the ledger has to follow first. */
+  /** Adds a further condition: reports of settlement that the ledger has to apply first. */
   waitFor(problemOf: (facts: SettlementHealth) => string | null): void {
     this.#problemOf = problemOf;
   }
@@ -51,12 +51,12 @@ export class ChainHealth {
     return this.unhealthy === null ? null : ERRORS.SETTLEMENT_UNHEALTHY;
   }
 
-  /** True while the node answers and is the one of the settings. */
+  /** True while the node answers and matches the settings. */
   get isConnected(): boolean {
     return !this.#isSilent && this.latest !== null && this.latest.problem === null;
   }
 
-  /** The jobs whose keys have less to pay with than they should. */
+  /** The jobs whose keys have less money for gas than they should. */
   get lowKeys(): readonly string[] {
     const { lowBalanceWei } = this.#options;
     const low = (this.latest?.balances ?? []).filter(({ wei }) => wei !== null && wei < lowBalanceWei);
@@ -98,7 +98,7 @@ export class ChainHealth {
     this.tick();
   }
 
-  /** Notices a thread that has become silent. */
+  /** Notices a silent thread. */
   tick(): void {
     const { clock, log, onChange } = this.#options;
     this.#isSilent = this.latest === null || clock.nowMs() - this.#reportedMs >= SILENT_MS;

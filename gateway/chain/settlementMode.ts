@@ -1,11 +1,11 @@
 /**
  * A data directory settles on a chain from its first start on, or never (RULES.md 17.2). Settlement needs every journal
- * from its first record on, and what was traded without it has no counterpart on the chain. Nor does it go on without
- * settlement.db, or with an older one than the journals: these alone do not say which withdrawals the chain has made
- * first, and would have them paid a second time.
+ * from its first record on, and trades made without it have no counterpart on the chain. Settlement does not go on
+ * without settlement.db either, or with one older than the journals: the journals alone do not say which withdrawals
+ * were already made on the chain, and these would be paid a second time.
  *
  * In a cluster control.db may be ahead of settlement.db on a machine that went down: the log has the rest. There the
- * age of the file is looked at by the member that is about to lead, which has everything that the log holds.
+ * age of the file is checked by the member that is about to lead, which has everything that the log holds.
  */
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,13 +19,15 @@ import type { Platform } from '../base/platform.ts';
 
 const SETTLES = 'settles_on_chain';
 export const SETTLEMENT_FILE = 'settlement.db';
-/** Few rows for each account, which a start reads whole. */
+/**
+ * Tables that cannot be made again from the journals. They have few rows for each account, which a start reads whole.
+ */
 const NOT_IN_JOURNALS: ReadonlySet<string> = new Set([
   ...['marks', 'exchanges', 'followed', 'escrows', 'delegates', 'mirrored', 'ahead', 'releases', 'exits', 'scans'],
 ]);
 const MEMBER_REMEDY = 'set this directory aside and start with an empty one: it gets a copy of another member';
 
-/** Throws ConfigError when the settings want the other of the two. @param cluster null: this exchange is one process */
+/** Throws ConfigError if the settings want the other mode. @param cluster null: this exchange is one process */
 export function requireSettlementMode(
   { chain, dataDir }: Pick<Config, 'chain' | 'dataDir'>,
   platform: Platform,
@@ -35,7 +37,7 @@ export function requireSettlementMode(
   if (settles && chain === null) {
     throw new ConfigError('RPC_URL: this data directory settles on a chain, and cannot go on without one');
   }
-  // A first start makes the file before it says that there are journals.
+  // A first start makes the file before it records that there are journals.
   const path = join(dataDir, SETTLEMENT_FILE);
   const next = cluster === null ? SETTLEMENT_REMEDY : MEMBER_REMEDY;
   if (settles && platform.hasJournals) {
@@ -57,7 +59,7 @@ export function requireSettlementMode(
   if (cluster?.isFollowing !== true) platform.write(SETTLES, 'yes');
 }
 
-/** Null for a file of which everything can be read that the journals do not say. */
+/** Null if everything in the file that the journals do not say can be read. */
 function damageOf(path: string): string | null {
   if (statSync(path).size === 0) return 'it is empty';
   try {
@@ -77,7 +79,7 @@ function damageOf(path: string): string | null {
   }
 }
 
-/** Throws ConfigError when settlement.db is older than what control.db knows of it. */
+/** Throws ConfigError if settlement.db is older than control.db says. */
 export function requireNewestSettlement(dataDir: string, platform: Platform): void {
   const mark = Number(platform.read(SETTLEMENT_MARK) ?? 0);
   if (mark === 0 || markOf(join(dataDir, SETTLEMENT_FILE)) >= mark) return;
@@ -87,7 +89,7 @@ export function requireNewestSettlement(dataDir: string, platform: Platform): vo
   );
 }
 
-/** 0 of a file that has none. */
+/** Returns 0 for a file without a mark. */
 function markOf(path: string): number {
   const db = openDatabase(path, { readonly: true });
   try {

@@ -10,7 +10,7 @@ import { type CallOf, type Route, route } from '../http/route.ts';
 import { type ApprovalDeps, approvalOf } from '../http/secondOperator.ts';
 import type { RouteSpec } from '../http/spec.ts';
 
-/** A kind of change needs the role that may ask for it, so the handler looks for the role once it knows the kind. */
+/** A kind of change needs the role that may request it, so the handler checks the role once it knows the kind. */
 const VIEW = { access: 'viewer' } as const;
 
 const LIST_APPROVALS = {

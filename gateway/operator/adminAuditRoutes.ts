@@ -35,7 +35,7 @@ async function showAudit(call: CallOf<typeof SHOW_AUDIT>, { reader, log }: Admin
     return;
   }
   const { sequence, hash } = log.head;
-  // The lines are JSON already, and stay as they are in the file.
+  // The lines are JSON already and are sent as they are in the file.
   okPage(call, 'records', page.lines, { next_cursor: page.next, head: { sequence, hash } });
 }
 

@@ -1,4 +1,4 @@
-/** Backups in the hands of administrators (RULES.md 9.62). */
+/** The administrator's routes for backups (RULES.md 9.62). */
 import { BACKUP_ORDER, BACKUP_REPORT } from '../../shared/api/backups.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import { ok, refuse } from '../http/respond.ts';

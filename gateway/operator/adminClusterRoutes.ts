@@ -1,4 +1,4 @@
-/** The cluster in the hands of administrators (RULES.md 18.10, 18.11). An exchange on one machine has none. */
+/** The administrator's routes for the cluster (RULES.md 18.10, 18.11). An exchange on one machine has no cluster. */
 import { CLUSTER, HANDED_OVER, NEXT_LEADER } from '../../shared/api/cluster.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import { ok, refuse } from '../http/respond.ts';
@@ -11,7 +11,7 @@ type ClusterDeps = {
   readonly cluster: Pick<ClusterControl, 'state' | 'askHandOver'> | null;
 };
 
-/** It answers also while this member catches up or ends, when it is watched most closely. */
+/** Answers even while this member catches up or ends, when it is watched most closely. */
 const SHOW = {
   method: 'GET',
   path: '/admin/cluster',

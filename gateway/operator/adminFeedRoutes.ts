@@ -1,4 +1,4 @@
-/** The administrator's feed of counts and changes (RULES.md 9.11). */
+/** The administrator's feed of counters and changes (RULES.md 9.11). */
 import { ERRORS } from '../../shared/base/errors.ts';
 import { okAs, refuse, startEventStream } from '../http/respond.ts';
 import { type CallOf, type Route, route } from '../http/route.ts';

@@ -1,11 +1,11 @@
-/** The administrator's view of how the exchange stands, for the page at `/ops` (RULES.md 9.60). */
+/** The administrator's report on the state of the exchange, for the page at `/ops` (RULES.md 9.60). */
 import { OPERATIONS } from '../../shared/api/operations.ts';
 import { ok } from '../http/respond.ts';
 import { type Route, route } from '../http/route.ts';
 import type { RouteSpec } from '../http/spec.ts';
 import type { OperationsReport } from './operations.ts';
 
-/** It answers also before recovery is done and while draining, when it is watched most closely. */
+/** Answers even before recovery is done and while draining, when the exchange is watched most closely. */
 const SHOW_OPERATIONS = {
   method: 'GET',
   path: '/admin/operations',

@@ -69,7 +69,7 @@ function createOperator(
   if (operators.isNameUsed(name))
     return refuse(call, { row: ERRORS.CONFLICT, message: 'name is or was used by an operator' });
   if (operators.isFull) return refuse(call, { row: ERRORS.CONFLICT, message: 'no more operators fit' });
-  // FOUREYES-1: the operator approves none of the requests before.
+  // FOUREYES-1: the operator cannot approve requests made before this time.
   const createdMs = Math.max(clock.nowMs(), approvals.lastRequestedMs() + 1);
   const { operator, token } = operators.create(name, roles, call.principal, createdMs);
   ok(call, { ...operatorOf(operator), token }, 201);

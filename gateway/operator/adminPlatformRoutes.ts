@@ -1,5 +1,5 @@
 /**
- * The administrator's switches for everything at once: pause, drills, and the contracts that orders are signed for
+ * The administrator's switches for the whole exchange: pause, drills, and the contracts for which orders are signed
  * (RULES.md 9).
  */
 
@@ -161,13 +161,13 @@ function statusOf(deps: AdminPlatformDeps): PlatformStatus {
 async function changeContracts(call: CallOf<typeof CHANGE_CONTRACTS>, deps: AdminPlatformDeps): Promise<void> {
   const { contracts, rotation } = deps;
   const target = targetOf(call.body, contracts.pending ?? contracts.current);
-  // The zero address is the sign of a setting that was forgotten.
+  // The zero address means that a setting was forgotten.
   if (/^0x0{40}$/.test(target.exchange)) {
     const details = { field: 'exchange_address', rule: 'non-zero' };
     refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'invalid exchange_address', details });
     return;
   }
-  // The markets' conditions are of their factory, their tokens of its USDC, and settlement speaks to these.
+  // The markets' conditions belong to their factory and their tokens to its USDC, and settlement calls both.
   const fixed =
     deps.chain !== null ? FIXED_ON_CHAIN.find(([, name]) => target[name] !== contracts.current[name]) : undefined;
   if (fixed !== undefined) {
@@ -198,7 +198,7 @@ function targetOf(body: NewContracts, before: Contracts): Contracts {
   };
 }
 
-/** As a request is kept, whatever an answer shows: a repeat has the same text in every version. */
+/** The stored form of a request, independent of the form of answers: a repeat has the same text in every version. */
 function storedContracts({ chainId, exchange, marketFactory, usdc, ctf, feeSweeper }: Contracts) {
   return {
     chain_id: chainId,

@@ -1,4 +1,7 @@
-/** The administrator's routes that list what an account has, and take it away (RULES.md 9.15, 9.16). */
+/**
+ * The administrator's routes that list the sessions, keys and other rights of an account, and take them away (RULES.md
+ * 9.15, 9.16).
+ */
 
 import {
   ACCOUNT_STATE_BODY,
@@ -163,7 +166,7 @@ function listed(call: UserCall, accounts: Accounts, name: string, list: Listing)
   if (user !== null) okPage(call, name, list(user), {});
 }
 
-/** @param remove returns null when there is nothing to remove. */
+/** @param remove returns null if there is nothing to remove. */
 async function removed(
   call: UserCall,
   deps: AdminRestrictionDeps,

@@ -1,4 +1,4 @@
-/** The administrator's routes for people: users, their wallets, who signs for them, their API keys (RULES.md 9). */
+/** The administrator's routes for users, their wallets and delegates, and their API keys (RULES.md 9). */
 
 import {
   DELEGATE,
@@ -39,7 +39,7 @@ type AdminUserDeps = {
   readonly keys: ApiKeys;
   readonly views: Views;
   readonly clock: Clock;
-  /** Null where the ledger settles itself. */
+  /** Null if the ledger settles itself. */
   readonly chain: Pick<ChainFacts, 'isDelegate'> | null;
 };
 
@@ -262,7 +262,7 @@ function toSelfTrade(name: NewApiKey['self_trade_prevention']): SelfTrade {
   return name === undefined ? SELF_TRADE.NONE : (SELF_TRADE_NAMES.indexOf(name) as SelfTrade);
 }
 
-/** The only place where secret and passphrase are shown. */
+/** Only this answer shows secret and passphrase. */
 function issuedKeyOf({ key, secret, passphrase }: IssuedKey) {
   const override = key.rateLimitOverride;
   return {

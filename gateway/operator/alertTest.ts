@@ -1,6 +1,6 @@
 /**
- * A test of the way from a metric to the person on call: for a while a metric says 1, and the alert TestAlert of
- * data/deploy rings (RULES.md 9.61). A restart ends it.
+ * Tests the way from a metric to the person on call: for a while a metric says 1, and the alert TestAlert of
+ * data/deploy rings (RULES.md 9.61). A restart ends the test.
  * Owner: the gateway thread.
  */
 
@@ -10,7 +10,7 @@ const RINGS_MS = 120_000;
 export class AlertTest {
   #untilMs = 0;
 
-  /** @returns when it ends */
+  /** @returns the time at which the test ends */
   begin(nowMs: number): number {
     this.#untilMs = nowMs + RINGS_MS;
     return this.#untilMs;

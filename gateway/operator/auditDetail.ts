@@ -1,11 +1,11 @@
-/** The parts of a record that come from bodies and answers: without secrets, and only what has changed. */
+/** Takes the details of a record from bodies and answers, without secrets, and of states only the changed fields. */
 import { SECRET_FIELDS } from '../http/secretFields.ts';
 
 type Detail = Readonly<Record<string, unknown>>;
 
 const HIDDEN = '[secret]';
 
-/** A copy in which the values of secret members are replaced, at any depth. */
+/** Returns a copy in which the values of secret fields are replaced, at any depth. */
 export function withoutSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutSecrets);
   if (typeof value !== 'object' || value === null) return value;
@@ -15,7 +15,7 @@ export function withoutSecrets(value: unknown): unknown {
   return Object.fromEntries(members);
 }
 
-/** The body of a request or an answer as an object; anything else is left out. */
+/** Returns the body of a request or an answer as an object; other bodies are left out. */
 export function toDetail(json: string): Detail | null {
   if (!json.startsWith('{')) return null;
   try {
@@ -34,7 +34,7 @@ export function changedMembers(before: Detail, after: Detail): { readonly before
   return { before: pick(before), after: pick(after) };
 }
 
-/** Both come from the same code or from the same JSON, so equal members have equal texts. */
+/** Both states come from the same code or from the same JSON, so equal values have equal texts. */
 function isEqual(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }

@@ -1,12 +1,12 @@
 /**
- * The file of the audit log: opened at its end, appended to, cleared again after a failed write.
+ * The file of the audit log: opened at its end, appended to, cleaned up after a failed write.
  *
  *   file   record ⏎ record ⏎ … record ⏎ | spaces: the next record overwrites them
  *
- * A write that a crash or a full disk broke off leaves bytes without a line break at the end; no answer was sent over
- * them, so the next start clears them. To go on when the disk is full, the file is ahead of its records by up to
- * RESERVE_BYTES of spaces, which no other file can take and readers of JSON lines ignore. They stay over a stop, for a
- * start on a full disk.
+ * A write that a crash or a full disk interrupted leaves bytes without a line break at the end. No answer was sent for
+ * them, so the next start clears them. To go on when the disk is full, the file is longer than its records by up to
+ * RESERVE_BYTES of spaces, which no other file can take and which readers of JSON lines ignore. The spaces stay after a
+ * stop, for a start on a full disk.
  */
 import {
   appendFileSync,
@@ -29,11 +29,11 @@ import { BackwardLines, CHUNK_BYTES } from './auditLines.ts';
 
 export type AuditFile = {
   readonly lengthBytes: number;
-  /** Durable when it resolves; when it rejects, the file ends where it did before. */
+  /** Durable when it resolves; if it rejects, the file ends where it did before. */
   append(bytes: Uint8Array): Promise<void>;
-  /** The lines, the last one first, each without its line break. */
+  /** The lines, last one first, each without its line break. */
   lines(): Iterable<string>;
-  /** Takes the last lines, which are these, out of the file and keeps them in one beside it. */
+  /** Moves the last lines, which are these, from the file to another file beside it. */
   setAside(lines: readonly string[]): void;
   close(): Promise<void>;
 };
@@ -41,19 +41,19 @@ export type AuditFile = {
 type OpenedAuditFile = {
   readonly file: AuditFile;
   readonly head: AuditHead;
-  /** The changes without a result, in order: a crash came in between. */
+  /** Changes without a result, in order: a crash came between a change and its result. */
   readonly openChanges: readonly number[];
 };
 
-/** Some thousand records: more than an emergency needs. */
+/** Space for several thousand records: more than an emergency needs. */
 const RESERVE_BYTES = 1024 * 1024;
-/** With less free on the disk no room is taken: others need it more. */
+/** With less free space on the disk none is reserved: others need it more. */
 const ROOM_BYTES = 16 * RESERVE_BYTES;
 const LINE_BREAK = 0x0a;
 const SPACES = Buffer.alloc(CHUNK_BYTES, ' ');
 const MODE = 0o600;
 
-/** The end of a file whose last line is not as it was written. */
+/** Stands for the end of a file whose last line has been altered. */
 const UNREADABLE: AuditHead = Object.freeze({ sequence: -1, hash: '' });
 
 const datasync = promisify(fdatasync);
@@ -73,7 +73,7 @@ class RealAuditFile implements AuditFile {
   readonly #path: string;
   readonly #directory: string;
   #lengthBytes: number;
-  /** Of the file, with the spaces after the last record. */
+  /** Size of the file, with the spaces after the last record. */
   #sizeBytes: number;
 
   constructor(fd: number, lengthBytes: number, path: string) {
@@ -98,7 +98,7 @@ class RealAuditFile implements AuditFile {
       }
       await datasync(this.#fd);
     } catch (error) {
-      // Should this fail as well, the next record is written over the remains, and a start clears them.
+      // If this fails too, the next record is written over the remains, and a start clears them.
       tryTo(() => this.#clear());
       throw error;
     }
@@ -122,13 +122,13 @@ class RealAuditFile implements AuditFile {
     closeSync(this.#fd);
   }
 
-  /** After the last record there are only spaces, up to the size the file had. */
+  /** Fills the file after the last record with spaces, up to the size that it had. */
   #clear(): void {
     this.#writeSpaces(this.#lengthBytes, this.#sizeBytes);
     ftruncateSync(this.#fd, this.#sizeBytes);
   }
 
-  /** Written in full and not only extended, because a hole in a file reserves nothing. */
+  /** Writes the spaces instead of only extending the file, because a hole in a file reserves nothing. */
   #takeRoom(): void {
     const end = this.#lengthBytes + RESERVE_BYTES;
     if (this.#sizeBytes - this.#lengthBytes >= RESERVE_BYTES / 2 || freeBytes(this.#directory) < ROOM_BYTES) return;
@@ -141,14 +141,14 @@ class RealAuditFile implements AuditFile {
   }
 }
 
-/** The records of the run of the exchange that wrote last, newest first, as far as they say how it ended. */
+/** The records of the run of the exchange that wrote last, newest first, as far back as they show how the run ended. */
 function readLastRun(fd: number, lengthBytes: number): Omit<OpenedAuditFile, 'file'> {
   const [last] = linesBackwards(fd, lengthBytes);
   const { sequence, hash } = last === undefined ? NO_RECORDS : (readLine(last, null) ?? UNREADABLE);
   return { head: { sequence, hash }, openChanges: openChangesOf(linesBackwards(fd, lengthBytes)) };
 }
 
-/** The changes without a result, in order, of the run that wrote last. @param lines the last one first. */
+/** Returns the changes without a result, in order, of the run that wrote last. @param lines the last one first. */
 export function openChangesOf(lines: Iterable<string>): number[] {
   const finished = new Set<unknown>();
   const openChanges: number[] = [];
@@ -174,7 +174,7 @@ function* linesBackwards(fd: number, lengthBytes: number): Generator<string> {
   }
 }
 
-/** Bytes up to the last line break: what follows is a record that was not written to its end. */
+/** Returns the number of bytes up to the last line break; bytes after it are an incomplete record. */
 function endOfLastLine(fd: number): number {
   let end = fstatSync(fd).size;
   const chunk = Buffer.alloc(CHUNK_BYTES);

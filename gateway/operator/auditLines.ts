@@ -1,29 +1,29 @@
-/** The lines of a file from its end: chunk by chunk, without reading what comes before. */
+/** Reads the lines of a file from its end, chunk by chunk, without reading earlier parts. */
 
 export const CHUNK_BYTES = 64 * 1024;
 const LINE_BREAK = 0x0a;
 
-/** A line without its line break, and where in the file it starts. */
+/** A line without its line break, and its offset in the file. */
 export type Line = { readonly text: string; readonly offset: number };
 
 export class BackwardLines {
-  /** Where the bytes that were not read yet end. */
+  /** The end of the bytes that were not read yet. */
   #end: number;
-  /** The start of the file's part that was read: the end of a line whose beginning is before it. */
+  /** The start of the part that was read: the end of a line that begins before it. */
   #tail: Buffer = Buffer.alloc(0);
 
-  /** @param end where a line break ends. */
+  /** @param end the offset after a line break. */
   constructor(end: number) {
     this.#end = end;
   }
 
-  /** The bytes to read next; null when all lines were returned. */
+  /** The bytes to read next; null if all lines were returned. */
   get wanted(): { readonly offset: number; readonly bytes: number } | null {
     const bytes = Math.min(CHUNK_BYTES, this.#end);
     return bytes === 0 ? null : { offset: this.#end - bytes, bytes };
   }
 
-  /** The lines that are complete with the wanted bytes, the last one first. */
+  /** Returns the lines that the wanted bytes complete, last one first. */
   take(chunk: Buffer): Line[] {
     this.#end -= chunk.length;
     const bytes = Buffer.concat([chunk, this.#tail]);
@@ -39,7 +39,7 @@ export class BackwardLines {
   }
 }
 
-/** The line break before the line that ends with the one before `lineEnd`; -1 when there is none. */
+/** Finds the line break before the line whose own line break is the last byte before `lineEnd`; -1 if there is none. */
 function breakBefore(bytes: Buffer, lineEnd: number): number {
   return lineEnd < 2 ? -1 : bytes.lastIndexOf(LINE_BREAK, lineEnd - 2);
 }

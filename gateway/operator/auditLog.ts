@@ -1,21 +1,21 @@
 /**
- * The audit log: a file of one line a record, each chained to the one before (shared/crypto/auditChain.ts). It is only
- * appended to. Records that come while others are being written share the next write and its sync.
+ * The audit log: a file with one record per line, each chained to the one before (shared/crypto/auditChain.ts). The
+ * file is only appended to. Records that come while others are being written share the next write and its sync.
  * Owner: the gateway thread; writing is done by the thread pool, so no request waits for the disk but its own.
  *
  * Invariants:
  *   AUDITLOG-1  When `append` resolves, the record is durable, and so is every record before it.
- *   AUDITLOG-2  When `append` rejects, nothing of the record is in the log: what a failed write left behind the end is
- *               cut off or overwritten, and the numbers are given to the next records. So numbers have no gaps.
+ *   AUDITLOG-2  When `append` rejects, no part of the record is in the log: bytes that a failed write left after the
+ *               end are cut off or overwritten, and the next records get the numbers. So numbers have no gaps.
  *   AUDITLOG-3  An owed record (the result of a change that has been carried out) is written before any later one,
- *               however often that takes; its `append` still rejects at the first failure, so that the answer waits for
- *               no disk that is full.
- *   AUDITLOG-4  A file that does not contain the last record that control.db knows was cut or replaced. The log then
- *               goes on after the known record, so that its numbers show what is missing for ever.
+ *               however many attempts that takes; its `append` still rejects at the first failure, so that no answer
+ *               waits for a full disk.
+ *   AUDITLOG-4  A file without the last record that control.db knows was cut or replaced. The log then goes on after
+ *               the known record, so that a gap in the numbers shows for ever that records are missing.
  *   AUDITLOG-5  In a cluster the lines of one write are one record of the replicated log, with the number of the last
- *               line as its sequence; `append` resolves once the log holds it too. A member that follows writes these
- *               lines only. Lines of its own that the log never held are set aside when the log has others in their
- *               place, so the chain of all members is one.
+ *               line as its sequence; `append` resolves once the log holds it too. A following member writes only these
+ *               lines. Lines of its own that the log never held are set aside if the log has others in their place, so
+ *               all members have the same chain.
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
@@ -43,11 +43,13 @@ export type AuditLogOptions = {
   readonly log: Logger;
   /** The end of the chain as control.db knows it: another file, so that a cut log is noticed. */
   readonly knownHead: { read(): AuditHead | null; write(head: AuditHead): void };
-  /** In a cluster: the last line that the log is known to hold, kept there too. */
+  /** In a cluster: the last line that the log is known to hold, also kept in control.db. */
   readonly knownShared?: { read(): number; write(sequence: number): void };
-  /** In a cluster, while another member leads: the log has its lines only, until `lead`. Absent: no cluster. */
+  /**
+   * In a cluster, while another member leads: until `lead` the log takes only that member's lines. Absent: no cluster.
+   */
   readonly isFollowing?: boolean;
-  /** For tests: a file that fails. */
+  /** For tests: opens a file that fails. */
   readonly open?: typeof openAuditFile;
 };
 
@@ -58,13 +60,13 @@ type Waiting = {
   settle: ((error: unknown, head: AuditHead | null) => void) | null;
 };
 
-/** Time between two notes of the head in control.db, and between two attempts to write what is owed. */
+/** Time between two notes of the head in control.db, and between two attempts to write owed records. */
 const NOTE_MS = 1000;
 
 export class AuditLog {
   readonly #options: AuditLogOptions;
   readonly #file: AuditFile;
-  /** False since the last attempt to write has failed. */
+  /** False if the last attempt to write has failed. */
   isWritten = true;
   /** The last durable record. */
   #head: AuditHead;
@@ -78,7 +80,7 @@ export class AuditLog {
   #sharedSequence = 0;
   #notedShared = 0;
   #noting: NodeJS.Timeout | null = null;
-  /** Applying and writing, one after the other. */
+  /** Applying and writing run one after the other. */
   #applying: Promise<void> = Promise.resolve();
 
   constructor(options: AuditLogOptions) {
@@ -103,8 +105,8 @@ export class AuditLog {
   }
 
   /**
-   * AUDITLOG-5. A record of the member that leads; one that is here already changes nothing. Resolves when it is
-   * durable, and rejects with a RecordError when it does not follow from what is here.
+   * AUDITLOG-5. Applies a record of the leading member; a record that is here already changes nothing. Resolves when it
+   * is durable, and rejects with a RecordError if it does not follow the last record here.
    */
   apply(record: FileRecord): Promise<void> {
     assert(this.#isFollowing, 'AUDITLOG-5: a member that leads writes its own lines');
@@ -113,7 +115,7 @@ export class AuditLog {
     return applied;
   }
 
-  /** Every record of others is applied: from now on the lines are those of this member. */
+  /** Every record of other members is applied: from now on this member writes the lines. */
   lead(log: HeldLog): void {
     this.#shared = log;
     const unheld = this.#linesFrom(log.held() + 1);
@@ -136,12 +138,12 @@ export class AuditLog {
     return this.#head;
   }
 
-  /** In a cluster: the last line that the log is known to hold; lines after it may be others there. */
+  /** In a cluster: the last line that the log is known to hold; the log may have other lines after it. */
   get sharedSequence(): number {
     return this.#sharedSequence;
   }
 
-  /** The same as far as control.db knows it: after a restart it is no less. */
+  /** The last such line that control.db knows: after a restart it is no less. */
   get notedShared(): number {
     return this.#notedShared;
   }
@@ -161,7 +163,7 @@ export class AuditLog {
     });
   }
 
-  /** Called several times a second: writes what is still owed, and notes the head in control.db. */
+  /** Writes owed records, and notes the head in control.db. Called several times a second. */
   tick(): void {
     const nowMs = this.#options.clock.nowMs();
     if (nowMs < this.#nextNoteMs) return;
@@ -174,7 +176,7 @@ export class AuditLog {
   async stop(): Promise<void> {
     await this.#applying;
     if (this.#noting !== null) clearTimeout(this.#noting);
-    // The log takes nothing more: should it never hold the last line, the next start sets it aside.
+    // The log takes nothing more: if it never holds the last line, the next start sets that line aside.
     this.#shared = null;
     if (!this.#isFollowing) {
       await this.append({ event: 'stop' }).catch((error) => {
@@ -193,7 +195,7 @@ export class AuditLog {
     return { time: new Date(this.#options.clock.nowMs()).toISOString(), ...fields };
   }
 
-  /** Writes everything that waits, also what is added meanwhile. Only one write is under way at a time. */
+  /** Writes all waiting records, even those added in the meantime. Only one write is under way at a time. */
   async #write(): Promise<void> {
     if (this.#isWriting) return;
     this.#isWriting = true;
@@ -247,7 +249,7 @@ export class AuditLog {
     this.#noteSoon();
   }
 
-  /** Once for all records of a second: each note is a sync of control.db. */
+  /** Notes the head once for all records of a second: each note is a sync of control.db. */
   #noteSoon(): void {
     this.#noting ??= setTimeout(() => {
       this.#noting = null;
@@ -278,7 +280,7 @@ export class AuditLog {
     if (common < own.length) this.#note();
   }
 
-  /** The lines from this number on, in order. */
+  /** Returns the lines from this number on, in order. */
   #linesFrom(sequence: number): string[] {
     const found: string[] = [];
     for (const line of this.#head.sequence < sequence ? [] : this.#file.lines()) {
@@ -319,7 +321,7 @@ function toBytes(lines: readonly string[]): Buffer {
   return Buffer.from(lines.map((line) => `${line}\n`).join(''));
 }
 
-/** The end of the chain after `before`, or before the first line of another one. */
+/** Returns the end of the chain after `before`, or before the first line of a chain of its own. */
 function headBefore(line: string, before: AuditLine | null | undefined): AuditHead {
   if (before != null) return before;
   const read = readLine(line, null);

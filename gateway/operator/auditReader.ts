@@ -1,7 +1,7 @@
 /**
- * Reads the audit log for `GET /admin/audit`, the newest records first. It reads the file itself, from its end, on the
- * thread pool; what one request reads and answers is bounded, so a page may be short, or empty, and still have a next
- * one. Records keep the text that they have in the file: a client can check their hashes.
+ * Reads the audit log for `GET /admin/audit`, newest records first. It reads the file from its end, on the thread pool.
+ * The work of one request is bounded, so a page may be short, or empty, and still have a next page. Records keep their
+ * text of the file: a client can check their hashes.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { BackwardLines, type Line } from './auditLines.ts';
@@ -10,13 +10,13 @@ import type { AuditLog } from './auditLog.ts';
 type AuditFilter = {
   readonly operator?: string;
   readonly event?: string;
-  /** The start of the path of the request. */
+  /** The beginning of the request's path. */
   readonly path?: string;
   readonly sinceMs?: number | undefined;
   readonly untilMs?: number | undefined;
 };
 
-/** `next` is the cursor of the following page, null at the start of the log. */
+/** `next` is the cursor of the following page; null at the start of the log. */
 type AuditPage = { readonly lines: readonly string[]; readonly next: string | null };
 
 /** A record that was read already: the page goes on before it. */
@@ -35,7 +35,7 @@ export class AuditReader {
     this.#log = log;
   }
 
-  /** Null for a cursor that no page had. */
+  /** Returns a page; null if no page ever had this cursor. */
   async page(filter: AuditFilter, limit: number, cursor: string | undefined): Promise<AuditPage | null> {
     const file = await open(this.#path, 'r');
     try {
@@ -46,7 +46,7 @@ export class AuditReader {
   }
 }
 
-/** Bytes after `lengthBytes` may still be cut off again, so they are not read. */
+/** Bytes after `lengthBytes` may be cut off again, so they are not read. */
 async function pageOf(
   file: FileHandle,
   lengthBytes: number,
@@ -82,10 +82,10 @@ class PageInMaking {
     this.#limit = limit;
   }
 
-  /** False when the line belongs to the next page. */
+  /** Returns false if the line belongs to the next page. */
   add({ text, offset }: Line): boolean {
     const record = toRecord(text);
-    // A line that was damaged is found by the administrator's command; it does not hide the others.
+    // The administrator's command finds damaged lines; a damaged line does not hide the others.
     if (record === null) return true;
     const isWanted = matches(record, this.#filter);
     const isFull = this.#lines.length === this.#limit || this.#answerBytes + text.length > MAX_ANSWER_BYTES;
@@ -99,7 +99,7 @@ class PageInMaking {
     return true;
   }
 
-  /** There are older records. */
+  /** Ends the page; there are older records. */
   cut(): AuditPage {
     const { sequence, offset } = this.#last;
     return { lines: this.#lines, next: Buffer.from(`${sequence}.${offset}`).toString('base64url') };
@@ -134,7 +134,7 @@ function toCursor(text: string): Cursor | null {
   return match === null ? null : { sequence: Number(match[1]), offset: Number(match[2]) };
 }
 
-/** A cursor names a record by its number too, so one that was made up does not start a page in the middle of a line. */
+/** A cursor also has the number of its record, so a made-up cursor does not start a page in the middle of a line. */
 async function isRecordAt(
   { sequence, offset }: Cursor,
   read: (offset: number, bytes: number) => Promise<Buffer>,

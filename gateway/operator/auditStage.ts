@@ -1,13 +1,13 @@
 /**
- * The stage that records what administrators change (RULES.md 9.14): the attempt before the handler runs, the result
- * before the answer leaves.
+ * Records the changes of administrators (RULES.md 9.14): the attempt before the handler runs, the result before the
+ * answer is sent.
  * Owner: the gateway thread.
  *
  * Invariants:
  *   AUDITSTAGE-1  No handler of a changing route runs before the attempt is durable: no record, no change.
- *   AUDITSTAGE-2  No answer of such a route is sent before its result is durable. When it cannot be written the answer
- *                 is OUTCOME_UNKNOWN, and the log owes the record (AUDITLOG-3).
- *   AUDITSTAGE-3  No member that is a secret enters a record.
+ *   AUDITSTAGE-2  No answer of such a route is sent before its result is durable. If the result cannot be written, the
+ *                 answer is OUTCOME_UNKNOWN and the log owes the record (AUDITLOG-3).
+ *   AUDITSTAGE-3  No secret field enters a record.
  */
 import { ERRORS } from '../../shared/base/errors.ts';
 import type { Administrator } from '../base/principal.ts';
@@ -18,7 +18,7 @@ import type { AuditLog } from './auditLog.ts';
 
 type AuditStageOptions = {
   readonly log: Pick<AuditLog, 'append'>;
-  /** False for an operator that was revoked meanwhile. */
+  /** False if the operator was revoked in the meantime. */
   readonly isInForce: (operatorId: string) => boolean;
 };
 
@@ -39,7 +39,7 @@ export class AuditStage {
     this.#options = options;
   }
 
-  /** Records the attempt. False when the call has been refused instead. */
+  /** Records the attempt. Returns false if the request has been refused instead. */
   async admit(call: Call, administrator: Administrator): Promise<boolean> {
     const { log, isInForce } = this.#options;
     const attempt: Attempt = {
@@ -70,7 +70,9 @@ export class AuditStage {
   }
 }
 
-/** Of a refusal its error, of a change the state before, where the handler knows one, and after. */
+/**
+ * Returns the error of a refused request; of a change the state after it, and the state before if the handler knows it.
+ */
 function statesOf({ before, recordedAnswer }: Call, status: number, json: string): object {
   if (recordedAnswer !== null && status < FIRST_ERROR_STATUS) return { after: recordedAnswer };
   const answer = toDetail(json);

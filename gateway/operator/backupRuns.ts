@@ -1,12 +1,13 @@
 /**
- * Backups that an administrator asks for over the API: the very program of `npm run admin -- backup`, as a process of
- * its own at the lowest priority, into the one folder that the settings allow (RULES.md 9.62).
+ * Makes backups that an administrator requests over the API: runs the program of `npm run admin -- backup` as a process
+ * of its own at the lowest priority, into the one folder that the settings allow (RULES.md 9.62).
  * Owner: the gateway thread.
  *
  * Invariants:
- *   BACKUPRUNS-1  No part of a request is a path or a word of the command line but for a number.
- *   BACKUPRUNS-2  One runs at a time, and none outlives an orderly stop; the next one goes on with the parts there are.
- *   BACKUPRUNS-3  The process has the data directory and the master key, and no other setting or secret.
+ *   BACKUPRUNS-1  Of a request, only a number reaches the command line: no path and no word.
+ *   BACKUPRUNS-2  One backup runs at a time, and none outlives an orderly stop; the next one goes on with the parts
+ *                 that are there.
+ *   BACKUPRUNS-3  The process gets the data directory and the master key, but no other setting or secret.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -47,7 +48,7 @@ export class BackupRuns {
     this.#options = options;
   }
 
-  /** @returns why it is refused; null: it runs. */
+  /** Starts a backup. @returns why it is refused; null if it runs. */
   start(rate: number | undefined): string | null {
     const { config, clock, log } = this.#options;
     if (config.backupTarget === null) return 'no folder of backups is set: BACKUP_TARGET';
@@ -62,7 +63,7 @@ export class BackupRuns {
       run.progress = news as BackupProgress;
     });
     child.on('error', (error) => run.lines.push(error.message));
-    // After both outputs have ended; of a program that could not be started, too.
+    // Called after both outputs have ended, even if the program could not be started.
     child.on('close', (code) => {
       this.#child = null;
       run.state = code === 0 ? 'done' : 'failed';

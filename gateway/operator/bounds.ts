@@ -1,6 +1,6 @@
 /**
- * The tables at whose end something is refused for others than those who fill them, with the part that is used: of the
- * many of data/docs/tables.md those that no other metric shows. The alert comes long before the end.
+ * Reports the fill level of tables which, once full, refuse requests of others than those who fill them. Of the tables
+ * in data/docs/tables.md these are the ones that no other metric shows. The alert rings long before a table is full.
  * Owner: the gateway thread.
  */
 import { totalmem } from 'node:os';

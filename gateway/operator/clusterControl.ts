@@ -1,5 +1,5 @@
 /**
- * The cluster in the hands of administrators: what this member knows of it, and hand-overs.
+ * The cluster for administrators: what this member knows about it, and hand-overs.
  * Owner: the gateway thread.
  */
 import type { ClusterState } from '../../shared/api/cluster.ts';

@@ -1,6 +1,6 @@
 /**
- * The cluster as a member of it sees it: for `GET /admin/cluster` and the operations page. The state of the log is that
- * of the replication thread's last report, of half a second ago.
+ * The cluster as this member sees it: for `GET /admin/cluster` and the operations page. The state of the log is that of
+ * the replication thread's last report, at most half a second old.
  * Owner: the gateway thread.
  */
 import type { ClusterState } from '../../shared/api/cluster.ts';
@@ -11,9 +11,9 @@ import type { MemberRole } from '../base/memberRole.ts';
 
 type Reported = Pick<MemberRole, 'name' | 'epoch' | 'staleMs' | 'status'>;
 
-/** A member that was silent for longer is no standby that could lead. */
+/** A standby that was silent for longer could not lead. */
 const ANSWERS_WITHIN_MS = 10_000;
-/** Before the replication thread has reported. */
+/** The state before the replication thread has reported. */
 const NOTHING_KNOWN: ReplicationStatus = {
   ...NO_FACTS,
   leader: null,
@@ -51,7 +51,7 @@ export function clusterState(member: string, { name, epoch, staleMs, status }: R
   };
 }
 
-/** Members that have reported lately. */
+/** Members that have reported recently. */
 export function answeringMembers(status: ReplicationStatus | null): readonly MemberStatus[] {
   return (status?.members ?? []).filter(({ silentMs }) => silentMs < ANSWERS_WITHIN_MS);
 }
@@ -60,7 +60,7 @@ export function answeringStandbys(status: ReplicationStatus): number {
   return answeringMembers(status).filter(({ holder }) => holder !== status.leader?.holder).length;
 }
 
-/** Standbys of the database that commits wait for; null where its user may not see them. */
+/** Standbys of the database for which commits wait; null if the database user may not see them. */
 export function syncedStandbys({ database }: ReplicationStatus): number | null {
   if (database === null || database.standbys.some(({ state }) => state === null)) return null;
   const isSynced = (syncState: string | null): boolean => syncState === 'sync' || syncState === 'quorum';

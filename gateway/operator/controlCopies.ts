@@ -1,15 +1,16 @@
 /**
  * Gives copies of control.db to the administrator's program (engine/backup), which cannot open the file while this
- * process holds it: one at a time, over a socket in the data directory.
+ * process holds it. One copy at a time is made, and announced over a socket in the data directory.
  * Owner: the gateway thread.
  *
  * Invariants:
- *   CONTROLCOPIES-1  The cut is read in the turn in which the copy is complete. What control.db says was carried out is
- *                    at or before it, because a reply is handled after its commit; and what the journals have up to it
- *                    was ordered before, because a command is sent after what it rests on is written (BACKUPPOINT-1).
- *   CONTROLCOPIES-2  Of the records up to the cut each credit that is spent is one of them: the ends of all shards are
- *                    those of one moment.
- *   CONTROLCOPIES-3  The copy is deleted when the connection ends, on whichever side, and what is left at a start too.
+ *   CONTROLCOPIES-1  The cut is read in the turn in which the copy is complete. Whatever control.db records as carried
+ *                    out is at or before the cut, because a reply is handled after its commit. Whatever the journals
+ *                    have up to the cut was requested before, because a command is sent only after the rows that it
+ *                    needs are written (BACKUPPOINT-1).
+ *   CONTROLCOPIES-2  Every credit spent by a record up to the cut was given by a record up to the cut: the ends of all
+ *                    shards belong to one moment.
+ *   CONTROLCOPIES-3  The copy is deleted when either side ends the connection; a start deletes copies that are left.
  */
 import { mkdirSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -25,7 +26,7 @@ import type { Logger } from '../base/log.ts';
 
 type ControlCopiesOptions = {
   readonly directory: string;
-  /** Copies control.db to a path, as it is in the turn in which this resolves. */
+  /** Copies control.db to a path, in its state at the turn in which the promise resolves. */
   readonly copyTo: (path: string) => Promise<void>;
   /** By shard, the last record that a start with the copy has to find. */
   readonly ends: () => readonly number[];
@@ -43,7 +44,7 @@ export class ControlCopies {
     this.#server = createServer((socket) => this.#serve(socket));
   }
 
-  /** This process holds the directory, so a socket that is there is of one that has ended. */
+  /** This process holds the directory, so an existing socket belongs to a process that has ended. */
   start(): void {
     const { directory, log } = this.#options;
     rmSync(join(directory, CONTROL_COPY_SOCKET), { force: true });
@@ -62,7 +63,7 @@ export class ControlCopies {
     const say = (news: ControlCopyNews): void => {
       socket.write(`${JSON.stringify(news)}\n`);
     };
-    // The program may have ended: its connection's close says so.
+    // The program may have ended: then its connection's close reports it.
     socket.on('error', () => {});
     if (this.#connection !== null) {
       say({ busy: true });
@@ -109,7 +110,9 @@ export class ControlCopies {
   }
 }
 
-/** CONTROLCOPIES-2. Shards commit meanwhile: ends that are the same twice were there at once. */
+/**
+ * CONTROLCOPIES-2. Shards commit in the meantime: if the ends are the same twice, they were all there at one moment.
+ */
 function settledEnds(ends: () => readonly number[]): readonly number[] {
   for (let before = ends(); ; ) {
     const after = ends();

@@ -1,6 +1,6 @@
 /**
- * The sizes of the files in the data directory, which say what fills the disk, and what became of its backups.
- * Owner: the gateway thread; the file system is asked on threads of its own, at most every ten seconds.
+ * The sizes of the files in the data directory, which show what fills the disk, and the state of its backups.
+ * Owner: the gateway thread; the file system is queried on threads of its own, at most every ten seconds.
  */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,9 +9,9 @@ import { type BackupStatus, NO_BACKUP, readBackupStatus } from '../../shared/bas
 const KEPT_MS = 10_000;
 
 export class DataFiles {
-  /** Bytes by name. The files of a folder, and the snapshots, whose names change, are added up. */
+  /** Bytes by name. Files of a folder are added up, and so are snapshots, whose names change. */
   sizes: ReadonlyMap<string, number> = new Map();
-  /** Of the last backup and the last drill. */
+  /** State of the last backup and the last drill. */
   backups: BackupStatus = NO_BACKUP;
   readonly #directory: string;
   readonly #nowMs: () => number;
@@ -23,7 +23,7 @@ export class DataFiles {
     this.#nowMs = nowMs;
   }
 
-  /** Resolves when the sizes are at most ten seconds old. A directory that cannot be read keeps the old ones. */
+  /** Resolves when the sizes are at most ten seconds old. If a directory cannot be read, the old sizes stay. */
   refresh(): Promise<void> {
     if (this.#nowMs() - this.#measuredMs < KEPT_MS) return Promise.resolve();
     this.#underWay ??= this.#measure()

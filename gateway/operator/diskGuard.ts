@@ -1,18 +1,18 @@
 /**
  * Reserves the last part of the disk for cancels and withdrawals, which have to be journaled too: while less than the
- * reserve is free, orders and everything else that needs space are refused. It ends by itself once clearly more is
- * free.
+ * reserve is free, orders and all other requests that need space are refused. The guard ends by itself once clearly
+ * more is free.
  * Owner: the gateway thread.
  */
 import { statfs } from 'node:fs/promises';
 import type { Logger } from '../base/log.ts';
 
 const CHECK_EVERY_MS = 250;
-/** The guard ends when this many times the reserve is free: it must not switch with every check. */
+/** The guard ends when this many times the reserve is free, so that it does not switch with every check. */
 const RESUME_FACTOR = 1.5;
 
 export class DiskGuard {
-  /** Less than the reserve is free. */
+  /** True if less than the reserve is free. */
   isLow = false;
   /** Free bytes at the last check. */
   freeBytes = 0;
@@ -59,7 +59,7 @@ export class DiskGuard {
   }
 }
 
-/** The bytes that a process without privileges may still write. A disk that does not answer counts as full. */
+/** Returns the bytes that a process without privileges may still write. A disk that does not answer counts as full. */
 export async function freeBytes(path: string): Promise<number> {
   try {
     const { bavail, bsize } = await statfs(path);

@@ -1,5 +1,5 @@
 /**
- * The administrator's feed: server-sent events to every listener (RULES.md 9.11).
+ * The administrator's feed: sends server-sent events to every listener (RULES.md 9.11).
  * Owner: the gateway thread.
  *
  * Invariants:
@@ -17,7 +17,7 @@ type Listener = {
   readonly sink: EventSink;
   /** The id of the administrator who listens. */
   readonly operatorId: string;
-  /** Its socket has not accepted all that was written to it. */
+  /** True if the listener's socket has not accepted everything that was written to it. */
   isBehind: boolean;
   readonly queue: string[];
 };
@@ -58,7 +58,7 @@ export class AdminFeed {
     }
   }
 
-  /** Sends a report to the listeners that keep up; `read` is called only when there are any. */
+  /** Sends a report to the listeners that keep up; calls `read` only if there are any. */
   report(type: string, read: () => object): void {
     if (this.#listeners.size === 0) return;
     const frame = frameOf(this.#lastId, type, read());

@@ -1,5 +1,5 @@
 /**
- * Where the value of each metric comes from. Between two scrapes a metric costs nothing but the plain counters that the
+ * Reads the value of each metric from its source. Between two scrapes a metric costs only the plain counters that the
  * parts keep; they are read here.
  * Owner: the gateway thread.
  */
@@ -47,7 +47,7 @@ function ofShard<N extends OfShard>(read: (from: MetricsSources, shard: number) 
   };
 }
 
-/** A metric of a member of a cluster: there is none without one, and none of what is not known yet. */
+/** A metric of a member of a cluster: absent without a cluster, and while its value is unknown. */
 function ofMember<N extends Single>(read: (member: Member) => number | null): Reader<N> {
   return ({ member }, observe) => {
     const value = member === null ? null : read(member);
@@ -55,7 +55,7 @@ function ofMember<N extends Single>(read: (member: Member) => number | null): Re
   };
 }
 
-/** A metric of the chain: there is none without a chain, and before settlement has reported. */
+/** A metric of the chain: absent without a chain, and before settlement has reported. */
 function ofChain<N extends Single>(read: (health: SettlementHealth) => number): Reader<N> {
   return ({ settlement }, observe) => {
     const latest = settlement?.latest ?? null;
@@ -63,7 +63,7 @@ function ofChain<N extends Single>(read: (health: SettlementHealth) => number): 
   };
 }
 
-/** A histogram that the shard keeps of itself. */
+/** A histogram that the shard keeps itself. */
 function measured<N extends OfShard>(name: keyof ShardMeters['histograms']): Reader<N> {
   return ofShard(({ shardMeters }, shard) => shardMeters[shard].histograms[name] as HistogramValue as ValueOf<N>);
 }
@@ -302,7 +302,7 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   exchange_cluster_append_seconds: ofMember(({ status }) => (status === null ? null : status.appendMs / 1000)),
   exchange_cluster_behind_rows: ({ member }, observe) => {
     const { members = [], end = 0, leader = null } = member?.status ?? {};
-    // A leader reports only what has been durable for long.
+    // A leader reports only positions that have been durable for long.
     for (const { holder, position } of members) {
       if (holder !== leader?.holder) observe({ member: holder }, Math.max(end - position, 0));
     }
@@ -341,7 +341,7 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   exchange_heartbeat_cancelled_orders_total: single(({ deadMansSwitch }) => deadMansSwitch.cancelledOrders),
 };
 
-/** Committed records of the shard after this one. */
+/** The number of committed records of the shard after this one. */
 export function behind(progress: Progress, shard: number, sequence: number): number {
   const committed = progress.committed(shard);
   return committed === NOT_KNOWN ? 0 : Math.max(committed - Math.max(sequence, 0), 0);

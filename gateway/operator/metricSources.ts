@@ -1,5 +1,5 @@
 /**
- * The parts of the exchange that metrics and the report of the operations page are read from.
+ * The parts of the exchange from which metrics and the report of the operations page are read.
  * Owner: the gateway thread.
  */
 import type { Histogram } from '../../shared/base/histogram.ts';
@@ -65,7 +65,7 @@ export type MetricsSources = {
   readonly disk: Pick<DiskGuard, 'isLow' | 'freeBytes' | 'reserveBytes'>;
   readonly files: Pick<DataFiles, 'sizes' | 'backups' | 'refresh'>;
   readonly connections: () => number;
-  /** Those of the gateway thread itself. */
+  /** Connections of the gateway thread itself. */
   readonly ownConnections: () => number;
   /** Null: no front threads. */
   readonly fronts: {
@@ -78,19 +78,19 @@ export type MetricsSources = {
       readonly unreadBytes: number;
     }[];
   } | null;
-  /** Resolves when what the threads count is that of now. */
+  /** Resolves when the counters of all threads are current. */
   readonly refresh: () => Promise<void>;
   readonly refusedConnections: () => number;
   readonly streamConnections: () => number;
-  /** True where a probe of `/ready` is answered 200. */
+  /** True if a probe of `/ready` is answered 200. */
   readonly isReady: () => boolean;
-  /** 0 once requests are answered. */
+  /** Seconds for which the start has gone on; 0 once requests are answered. */
   readonly startingSeconds: () => number;
   readonly isPaused: () => boolean;
   readonly pendingApprovals: () => number;
-  /** Rows of control.db that were not as they were written. */
+  /** Rows of control.db whose checksum is wrong. */
   readonly damagedRows: number;
-  /** The room that each journal and control.db have to have for a full disk. */
+  /** The disk space that each journal and control.db have to reserve for a full disk. */
   readonly wantedReserveBytes: number;
   /** Bytes that control.db can write when the disk is full. */
   readonly controlReserveBytes: () => number;
@@ -98,7 +98,7 @@ export type MetricsSources = {
     readonly sessions: { readonly alarmedCount: number };
     readonly statementRows: { readonly openCount: number; readonly claimMicro: number };
   };
-  /** The answers of idempotency keys that are stored. */
+  /** True if the store of answers with idempotency keys is full. */
   readonly areAnswersFull: () => boolean;
   readonly keptAnswers: () => { readonly rows: number; readonly bytes: number };
   /** Null without a cluster. */
@@ -107,13 +107,13 @@ export type MetricsSources = {
   readonly settlement: Pick<ChainHealth, 'latest' | 'unhealthy' | 'isConnected' | 'lowKeys'> | null;
   /** Positions of the read model that had to be corrected. */
   readonly positionDifferences: () => number;
-  /** Lines of the log that were not read in time. */
+  /** Lines of the log that were dropped because nothing read them in time. */
   readonly droppedLogLines: () => number;
-  /** Null without a certificate of its own. */
+  /** Null if the exchange has no certificate of its own. */
   readonly certificateEndMs: () => number | null;
-  /** Tables by name: the part that is used, and the number at which the exchange begins to refuse. */
+  /** Tables by name: the used part, and the number at which the exchange begins to refuse. */
   readonly bounds: () => Iterable<readonly [bound: string, used: number, most: number]>;
-  /** Memory that the process may have at most. */
+  /** The most memory that the process may use. */
   readonly memoryLimitBytes: () => number;
   readonly isAuditWritten: () => boolean;
   readonly isAlertTested: () => boolean;

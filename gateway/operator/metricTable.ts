@@ -1,8 +1,8 @@
 /**
- * The metrics of the exchange: what each is called, what it is, and its labels. The readers of metrics.ts and the
- * document of all metrics (data/docs/metrics.md) follow from this table.
+ * The metrics of the exchange: name, meaning and labels of each. The readers in metricReaders.ts and the document of
+ * all metrics (data/docs/metrics.md) follow from this table.
  *
- * Names are a part of the interface, because dashboards and alerts have them: a metric may join, and none is renamed.
+ * Names are part of the interface, because dashboards and alerts use them: a metric may be added, but none is renamed.
  */
 
 type MetricRow = {
@@ -81,7 +81,8 @@ export const METRICS = {
     '1 while the disk has no room for them: requests with an idempotency key are refused, but for cancels.',
     [],
   ),
-  // Memory. What `exchange_memory_bytes` has beyond that of all threads is native: SQLite, and what the threads share.
+  // Memory. The part of `exchange_memory_bytes` that no thread accounts for is native: SQLite, and memory that threads
+  // share.
   exchange_memory_bytes: gauge(
     'Memory of the process: resident, of which anonymous, file and shared, and what only this process has (private).',
     ['kind'],
@@ -169,7 +170,7 @@ export const METRICS = {
   exchange_journal_reserve_bytes: gauge('Bytes that the journal can write when the disk is full.', SHARD),
   exchange_control_reserve_bytes: gauge('Bytes that control.db can write when the disk is full.', []),
   exchange_reserve_wanted_bytes: gauge('What each of them has to have at least: JOURNAL_RESERVE_MB.', []),
-  // Backups: what the administrator's program has noted in the data directory.
+  // Backups: times and results that the administrator's program has noted in the data directory.
   exchange_backup_time_seconds: gauge('When the last whole backup ended, in seconds since 1970; 0: there is none.', []),
   exchange_backup_failed: gauge('1 while the last backup has failed.', []),
   exchange_backup_restore_time_seconds: gauge(
@@ -180,7 +181,7 @@ export const METRICS = {
   exchange_backup_bytes: gauge('Bytes of the directory that the last whole backup has read.', []),
   exchange_backup_new_bytes: gauge('Those among them that no earlier backup had.', []),
   exchange_backup_seconds: gauge('How long the last whole backup took.', []),
-  // Tables at whose end something is refused for others, too (tables.md).
+  // Tables that, once full, refuse requests of others too (tables.md).
   exchange_bound_used: gauge('Rows of a table whose end stops something.', ['bound']),
   exchange_bound_most: gauge('The number at which it ends.', ['bound']),
   // The chain: only with RPC_URL.

@@ -1,6 +1,6 @@
 /**
- * The metrics, as Prometheus text (RULES.md 10.9): those of the exchange, and what prom-client says of the process.
- * The text is written a piece at a time, so that no scrape holds the gateway thread, however many series there are.
+ * The metrics as Prometheus text (RULES.md 10.9): those of the exchange, and those of the process by prom-client. The
+ * text is written piece by piece, so that no scrape blocks the gateway thread, however many series there are.
  * Owner: the gateway thread.
  */
 import { collectDefaultMetrics, Registry } from 'prom-client';
@@ -14,7 +14,10 @@ type AnyReader = (from: MetricsSources, observe: (labels: Labels, value: number 
 
 /** Interval of the samples of the event loop's delay: short enough to see a stall, long enough to cost nothing. */
 const LOOP_SAMPLE_MS = 200;
-/** Gauges with the names of counters, against the rules of the format; each is the sum of a labelled metric. */
+/**
+ * Gauges with the names of counters, against the rules of the format; each is the sum of a labelled metric, and left
+ * out.
+ */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 export class Metrics {
@@ -32,11 +35,11 @@ export class Metrics {
   }
 
   /**
-   * The text in rows: one for each metric without labels, one for each histogram. The first is a promise, so that an
-   * answer is written in turns from its start.
+   * Returns the text in pieces: one for each metric, and for histograms one for each set of labels. The first piece is
+   * a promise, so that the answer is written in turns from its start.
    */
   *rows(): Generator<string | Promise<unknown>> {
-    // A file system that hangs must not keep a scrape waiting: the sizes are those of the scrape before.
+    // A scrape must not wait for a hanging file system: it shows the sizes of the scrape before.
     const { files, memory, refresh } = this.#sources;
     void files.refresh();
     let ofProcess = '';
@@ -63,7 +66,7 @@ function* rowsOf(name: MetricName, sources: MetricsSources): Generator<string> {
   yield `${text}\n`;
 }
 
-/** Each bucket counts what is at most its bound. */
+/** A bucket counts the values up to its bound. */
 function histogram(name: string, labels: Labels, { bounds, counts, sum }: HistogramValue): string {
   let text = '';
   let total = 0;

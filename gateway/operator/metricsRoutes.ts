@@ -4,7 +4,7 @@ import { type Route, route } from '../http/route.ts';
 import type { RouteSpec } from '../http/spec.ts';
 import type { Metrics } from './metrics.ts';
 
-/** It answers also before recovery is done and while draining, when it is watched most closely. */
+/** Answers even before recovery is done and while draining, when the exchange is watched most closely. */
 const SHOW_METRICS = {
   method: 'GET',
   path: '/metrics',

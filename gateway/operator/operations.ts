@@ -1,7 +1,7 @@
 /**
- * The state of the exchange as one object for the operations page (RULES.md 9.60): the same counters as the metrics, so
- * that the page works out rates and percentiles from the difference of two reports, and a report costs the
- * exchange no state of its own.
+ * The state of the exchange as one object for the operations page (RULES.md 9.60). It has the same counters as the
+ * metrics: the page computes rates and percentiles from the difference of two reports, and a report needs no state of
+ * its own in the exchange.
  * Owner: the gateway thread.
  */
 
@@ -40,7 +40,7 @@ export class OperationsReport {
     this.#startedMs = sources.clock.nowMs();
   }
 
-  /** Resolves when what other threads count is known. */
+  /** Resolves when the counters of other threads are known. */
   refresh(): Promise<void> {
     return this.#sources.metrics.refresh();
   }
@@ -49,7 +49,7 @@ export class OperationsReport {
     const { metrics, readiness, drills, cluster, clock } = this.#sources;
     const { shardMeters, requests, limiter, disk, files, queries, loopDelay } = metrics;
     const { status, reason } = readiness();
-    // A file system that hangs must not keep the page waiting: the sizes are those of the report before.
+    // The page must not wait for a hanging file system: it shows the sizes of the report before.
     void files.refresh();
     return {
       time: clock.nowMs(),
@@ -92,7 +92,7 @@ export class OperationsReport {
   }
 }
 
-/** The state that alerts rest on, as far as the rest of the report does not have it. */
+/** The values on which alerts depend, except those that the rest of the report has. */
 function watchedOf(metrics: MetricsSources) {
   const { sharedCounters, placed, clock, bounds, isAuditWritten, certificateEndMs } = metrics;
   return {

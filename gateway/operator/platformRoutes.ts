@@ -1,4 +1,4 @@
-/** Probes, the server's clock and what a client must know of the platform before it signs anything. */
+/** Probes, the server's clock, and the facts about the platform that a client needs before it signs anything. */
 
 import {
   CHAIN_HEALTH,
@@ -42,7 +42,7 @@ type PlatformDeps = {
   readonly clock: Clock;
   readonly readiness: () => Readiness;
   readonly role: () => RoleFields;
-  /** Null: the exchange keeps the funds itself. */
+  /** Null if the exchange keeps the funds itself. */
   readonly chainHealth: Pick<ChainHealth, 'isConnected'> | null;
   readonly chainBounds: Pick<ChainBounds, 'shown'> | null;
 };
@@ -73,8 +73,8 @@ const CHECK_READINESS = {
 } as const satisfies RouteSpec;
 
 /**
- * Beside `/metrics`, which needs a token: a watcher whose token is refused still learns whether the exchange answers,
- * and does not take a refused scrape for an exchange that is down.
+ * A route beside `/metrics`, which needs a token: a monitor whose token is refused still sees whether the exchange
+ * answers, and does not take a refused scrape for an exchange that is down.
  */
 const MEASURE_READINESS = {
   ...PROBE,
@@ -135,12 +135,12 @@ export function platformRoutes(deps: PlatformDeps): Route[] {
   ];
 }
 
-/** True where a probe of `/ready` is answered 200. @param mustLead for one that asks for the leader */
+/** Returns true if a probe of `/ready` is answered 200. @param mustLead true for a probe that looks for the leader */
 export function isReady({ status }: Readiness, mustLead = false): boolean {
   return status === 'ready' || (status === 'standby' && !mustLead);
 }
 
-/** The time for which a start has gone on is 0 once it has ended. */
+/** Returns the seconds for which the start has gone on; 0 once it has ended. */
 export function startingSeconds({ status }: Readiness): number {
   return status === 'starting' ? Math.floor(process.uptime()) : 0;
 }
@@ -162,7 +162,7 @@ function platformConfig(deps: PlatformDeps): PlatformConfig {
     platform_fee_bps: config.feeBps,
     paused: platform.paused,
     stage: STAGE_NAMES[platformStage(views.markets)],
-    // The administrator makes markets also while trading is paused.
+    // The administrator makes markets even while trading is paused.
     market_factory_paused: false,
     total_markets: catalog.markets.length,
     total_volume: sumToDecimal(volumes.totalMicro),

@@ -1,12 +1,12 @@
 /**
- * The time for which the oldest record that the read model does not show yet has been committed, of each shard. The
- * journals' own time would not say it: after a quiet hour the record before is an hour old.
- * Owner: the gateway thread, which looks at the progress at every tick. A lag is exact to the time between two ticks,
- * and a long one to a twentieth of itself.
+ * Measures the lag of the read model by shard: how long ago the oldest record was committed that it does not show yet.
+ * The journals' own times would not do: after a quiet hour the record before is an hour old.
+ * Owner: the gateway thread, which reads the progress at every tick. A lag is exact to the time between two ticks, a
+ * long lag to a twentieth of itself.
  *
  * Invariant:
- *   LAG-1  The samples of a shard are in the order of their records, all of them after what is projected; at most
- *          MOST_SAMPLES.
+ *   LAG-1  The samples of a shard are in the order of their records, and all of them are after the projected records;
+ *          there are at most MOST_SAMPLES.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Progress } from '../../shared/wire/progress.ts';
@@ -41,7 +41,7 @@ export class ProjectorLag {
       else if (nowMs - samples.at(-1)!.atMs < this.#spacingMs[shard]) continue;
       samples.push({ committed, atMs: nowMs });
       if (samples.length <= MOST_SAMPLES) continue;
-      // Every second one goes, but not the oldest; those to come are as far apart.
+      // Removes every second sample, but not the oldest; later samples are as far apart.
       samples.splice(0, samples.length, ...samples.filter((_, index) => index % 2 === 0));
       this.#spacingMs[shard] = (nowMs - samples[0].atMs) / (samples.length - 1);
     }

@@ -1,13 +1,13 @@
 /**
- * The failed logins of administrators, counted and recorded together (RULES.md 9.14): the first at once, all that
- * follow within WINDOW_MS in one record of bounded size. So an attacker who tries as often as the network allows adds
- * some hundred records a day to the log.
+ * Counts the failed logins of administrators and records them together (RULES.md 9.14): the first one at once, all
+ * others within WINDOW_MS in one record of bounded size. So an attacker who tries as often as the network allows adds
+ * only some hundred records a day to the log.
  * Owner: the gateway thread.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import type { AuditLog } from './auditLog.ts';
 
-/** `missing`: without a token. `role`: with a valid one that does not have the role of the route. */
+/** `missing`: there was no token. `role`: the token is valid, but does not have the role that the route needs. */
 type LoginFault = 'missing' | 'invalid' | 'role';
 
 type Attempts = {
@@ -18,7 +18,10 @@ type Attempts = {
 };
 
 export const WINDOW_MS = 300_000;
-/** Addresses of a record. Attempts of others are counted together: an attacker may have any number of addresses. */
+/**
+ * Addresses in a record. Attempts of further addresses are counted together: an attacker may have any number of
+ * addresses.
+ */
 export const MAX_ADDRESSES = 20;
 
 export class RefusedLogins {
@@ -46,7 +49,7 @@ export class RefusedLogins {
     if (!this.#isEmpty && !this.#isRecording && this.#clock.nowMs() >= this.#nextRecordMs) void this.record();
   }
 
-  /** Writes what has been counted; what cannot be written is counted for the next record. */
+  /** Writes the counts; if they cannot be written, they are added to the next record. */
   async record(): Promise<void> {
     if (this.#isEmpty) return;
     const attempts = [...this.#attempts.values()];

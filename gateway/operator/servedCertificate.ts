@@ -1,6 +1,6 @@
 /**
- * When the certificate that connections are given ends. It is read when the server reads it, at the start and at a
- * reload: a file that was renewed and not loaded is of no use.
+ * The end of validity of the certificate that connections get. It is read when the server reads the certificate, at the
+ * start and at a reload: a renewed file that is not loaded is of no use.
  * Owner: the gateway thread.
  */
 import { X509Certificate } from 'node:crypto';
@@ -9,7 +9,7 @@ import type { Config } from '../base/config.ts';
 
 export class ServedCertificate {
   readonly #tls: Config['tls'];
-  /** Null without a certificate, and with one that cannot be read as such. */
+  /** Null without a certificate, or if it cannot be parsed. */
   endMs: number | null = null;
 
   constructor(tls: Config['tls']) {
@@ -17,7 +17,7 @@ export class ServedCertificate {
     this.read();
   }
 
-  /** The first one of the file is the server's own. */
+  /** The first certificate of the file is the server's own. */
   read(): void {
     this.endMs = this.#tls === null ? null : endOf(this.#tls.certFile);
   }

@@ -1,7 +1,8 @@
 /**
- * Makes the pages of the documents: the entry file of a thread that ends with it, so that rendering and compressing
- * take no time of the gateway thread. Guides are data/docs and what its list names (docsContents.ts); the references
- * follow from the documents of the interface, the catalogue of errors from the error table.
+ * Makes the pages of the documents. This is the entry file of a thread that ends afterwards, so that rendering and
+ * compressing take no time of the gateway thread. Guides are data/docs and the files that its list names
+ * (docsContents.ts); the references are made from the documents of the interface, the catalogue of errors from the
+ * error table.
  */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -31,7 +32,7 @@ const PLAIN = 'text/plain; charset=utf-8';
 /** Pages have fixed addresses, and change with the program. */
 const CHECKED = 'no-cache';
 const HASH_LENGTH = 10;
-/** Made from tables of the program; the files of these names say so. */
+/** Pages made from tables of the program; the files with these names say so. */
 const ERRORS_PATH = 'data/docs/errors.md';
 const COMMANDS_PATH = 'data/docs/cli.md';
 const NOT_FOUND = '<h1>Nothing here</h1><p>No document has this address. <a href="/docs">All documents</a></p>';
@@ -43,7 +44,7 @@ class Builder {
   readonly #sections = sectionsOf(this.#index);
   readonly #guides: readonly Guide[] = this.#sections.flatMap(({ guides }) => guides);
   readonly #rules = rulesOf(source(RULES_PATH));
-  /** With the chapters of the rules, which the list of documents does not name one by one. */
+  /** All guides and the chapters of the rules, which the list of documents does not name one by one. */
   readonly #all: readonly Guide[] = [...this.#guides, ...this.#rules.chapters];
   readonly #pages = new Map(this.#all.map(({ path, slug }) => [path, `/docs/${slug}`]));
   readonly #reference: Reference;
@@ -90,7 +91,7 @@ class Builder {
     const under = this.#rules.chapters.includes(guide) ? RULES_PAGE : href;
     const content = { href, title: guide.title, html, parts, under };
     this.#page(content);
-    // Its rows say where rules are, and not what they are.
+    // Rows of this page say where rules are cited, not what they say.
     if (guide.path !== CITATIONS_PATH) this.#entries.push(...entriesOf(content));
     if (guide.slug !== '') this.#add(`${href}.md`, MARKDOWN, plainOf(text, guide.path, this.#links()));
   }
@@ -107,7 +108,7 @@ class Builder {
     this.#page({ href: SEARCH_PAGE, title: 'Search', html: searchHtml(this.#entries, index), parts: [] });
   }
 
-  /** https://llmstxt.org: the list, and everything that people read in one text. */
+  /** The files of https://llmstxt.org: the list, and all documents in one text. */
   #forLanguageModels(): void {
     const lists = this.#sections.map(({ title, guides }) => {
       const entries = guides.map(({ slug, title: name, about }) => `- [${name}](/docs/${slug}.md): ${about}`);

@@ -1,6 +1,6 @@
 /**
  * The list of the documents. It is written once, in data/docs/README.md: the navigation of the pages, their addresses
- * and `/llms.txt` follow from it, so a document is published by naming it there.
+ * and `/llms.txt` are made from it, so a document is published by naming it there.
  */
 import { posix } from 'node:path';
 
@@ -10,7 +10,7 @@ export type Guide = {
   readonly title: string;
   /** One sentence. */
   readonly about: string;
-  /** From the root of the project. */
+  /** The path from the root of the project. */
   readonly path: string;
 };
 
@@ -44,7 +44,7 @@ function slugOf(path: string): string {
   return (name === 'README' ? posix.basename(posix.dirname(path)) : name).toLowerCase();
 }
 
-/** The lines with those that continue an entry joined to it. */
+/** Joins the continuation lines of an entry to its first line. */
 function unwrapped(text: string): string[] {
   return text.replaceAll(/\n {2}(?=\S)/g, ' ').split('\n');
 }

@@ -21,17 +21,17 @@ says that the outcome is open. What to do about lost answers: [Errors, retries a
 An answer to a request with an \`Idempotency-Key\` is kept and sent again where this page says *kept*: for another try
 after such a refusal take another key.`;
 
-/** Refused before a stored answer is looked for, or because of the key itself. */
+/** Errors that come before a stored answer is looked up, or because of the key itself. */
 const BEFORE_THE_KEY: ReadonlySet<ErrorKey> = new Set([
   'RATE_LIMITED',
   'RATE_LIMIT_DEPENDENCY_UNAVAILABLE',
   'IDEMPOTENCY_KEY_MALFORMED',
 ]);
 const FIRST_KEPT = 300;
-/** More are too many to read. */
+/** More routes would be too many to read. */
 const MAX_ROUTES = 12;
 
-/** @param routesOf the routes that answer a code, where they are known: method and path */
+/** @param routesOf the known routes that answer a code: method and path */
 export function errorsPage(routesOf: (code: string) => readonly string[] = () => []): string {
   const byCode = Map.groupBy(Object.keys(ERRORS) as ErrorKey[], (key) => ERRORS[key].code);
   const index = [...byCode].map(([code, keys]) => {

@@ -1,6 +1,6 @@
 /**
- * The pages of the documents and what they load, made by a thread (docsBuild.ts) when the first of them is requested: a
- * server whose documents no one reads does not pay for them.
+ * The pages of the documents and the files that they load, made by a thread (docsBuild.ts) when the first of them is
+ * requested: a server whose documents are not read does not pay for them.
  * Owner: the gateway thread.
  */
 import { messageOf, type PageFile } from './pageFiles.ts';
@@ -22,17 +22,17 @@ export class DocumentFiles {
     this.#options = options;
   }
 
-  /** Undefined when no document has this path. */
+  /** Undefined if no document has this path. */
   async file(path: string): Promise<PageFile | undefined> {
     return (await this.#made()).get(path);
   }
 
-  /** The page that says that there is none. */
+  /** The page that says that there is no such document. */
   async notFound(): Promise<PageFile> {
     return (await this.#made()).get(NOT_FOUND_PATH)!;
   }
 
-  /** A build that failed is tried again by the next request. */
+  /** A failed build is tried again by the next request. */
   #made(): Promise<ReadonlyMap<string, PageFile>> {
     this.#files ??= build(this.#options).catch((error: unknown) => {
       this.#files = null;

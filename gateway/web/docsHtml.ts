@@ -1,16 +1,16 @@
-/** Text as HTML. */
+/** Turns text into HTML. */
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
 export function escaped(text: string): string {
   return text.replaceAll(/[&<>"]/g, (character) => ESCAPES[character]);
 }
 
-/** A sentence of the documents of the interface: what it names of the exchange's documents is a link. */
+/** A sentence of the interface's documents: names of the exchange's documents in it become links. */
 export function sentence(text: string): string {
   return escaped(text).replaceAll(/(?<=^| )\/(?:docs\/[a-z/-]*[a-z]|[a-z]+api\.json)/g, '<a href="$&">$&</a>');
 }
 
-/** The address of a heading inside its page, as GitHub writes it. */
+/** The address of a heading within its page, as GitHub writes it. */
 export function anchorOf(title: string): string {
   return title
     .toLowerCase()
@@ -18,7 +18,7 @@ export function anchorOf(title: string): string {
     .replaceAll(' ', '-');
 }
 
-/** A wide thing scrolls by itself, with the keyboard too, and the page stays as wide as the screen. */
+/** A wide element scrolls by itself, with the keyboard too, and the page stays as wide as the screen. */
 function scrolling(html: string): string {
   return `<div class="scroll" tabindex="0">${html}</div>`;
 }
@@ -27,7 +27,7 @@ export function codeBlock(text: string): string {
   return `<pre tabindex="0"><code>${escaped(text)}</code></pre>`;
 }
 
-/** @param ids of rows that have an address */
+/** @param ids the ids of rows that have an address */
 export function table(
   heads: readonly string[],
   rows: readonly (readonly string[])[],

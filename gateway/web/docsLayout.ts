@@ -1,7 +1,7 @@
 /** The frame of every page of the documents: head, navigation, content. */
 import { escaped } from './docsHtml.ts';
 
-/** An entry of the navigation; those of the page that is shown have its parts below them. */
+/** An entry of the navigation; below the entry of the displayed page stand the parts of the page. */
 type NavItem = { readonly href: string; readonly title: string };
 export type NavSection = { readonly title: string; readonly items: readonly NavItem[] };
 
@@ -10,13 +10,13 @@ export type Content = {
   readonly title: string;
   readonly html: string;
   readonly parts: readonly NavItem[];
-  /** The entry of the navigation that its parts stand below; its own where there is one. */
+  /** The navigation entry below which the page's parts stand; by default its own. */
   readonly under?: string;
 };
 
 export type Assets = { readonly style: string; readonly script: string; readonly icon: string };
 
-/** Scripts and styles only from files of the exchange, and nothing from anywhere else. */
+/** Scripts and styles come only from files of the exchange, and nothing comes from anywhere else. */
 export const POLICY = [
   "default-src 'none'",
   "script-src 'self'",

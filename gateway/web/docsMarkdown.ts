@@ -1,7 +1,8 @@
 /**
- * A document as HTML. Beside what Markdown says:
- * - a link to another document leads to its page; one to a source file, which the exchange does not serve, is text;
- * - a route, a code of an error and the number of a rule lead to where they are explained;
+ * Renders a document as HTML. In addition to Markdown:
+ * - a link to another document leads to its page; a link to a source file, which the exchange does not serve, is plain
+ *   text;
+ * - a route, an error code and the number of a rule link to their explanation;
  * - comments, and the marks by which commands are run (CONTRIBUTING.md), are left out.
  */
 import { posix } from 'node:path';
@@ -12,9 +13,9 @@ type Heading = { readonly depth: number; readonly text: string; readonly anchor:
 type Rendered = { readonly html: string; readonly headings: readonly Heading[] };
 
 export type Links = {
-  /** The page of a document, by its path from the root of the project. */
+  /** Returns the page of a document, by its path from the root of the project. */
   readonly pageOf: (path: string) => string | undefined;
-  /** The place in the reference of `POST /v1/orders`. */
+  /** Returns the place in the reference of an operation such as `POST /v1/orders`. */
   readonly operationOf: (name: string) => string | undefined;
   readonly errorOf: (code: string) => string | undefined;
   readonly ruleOf: (number: string) => string | undefined;
@@ -25,16 +26,16 @@ const RULE = /\bRULES\.md \d+\.\d+/g;
 const BARE_RULE = /(?:\bRULES\.md |(?<=\((?:[^()]*[ ,])?)|(?<=\b(?:in|of|as) ))\d+\.\d+(?!\d)/g;
 const HAS_BARE_RULES = /^shared\/(?:rules\/\d|GLOSSARY)/;
 const SERVED = /^\/(?:docs|openapi\.json|asyncapi\.json|llms(?:-full)?\.txt)(?:[/#]\S*)?$/;
-/** The heads of tables whose rows are looked up. */
+/** The heads of tables in which people look up rows. */
 const LOOKED_UP = ['setting', 'metric'];
 const NAME = /^`(\w+)`$/;
 const OUTSIDE = /^[a-z]+:/;
 
-/** @param path of the document, from the root of the project */
+/** @param path path of the document, from the root of the project */
 export function rendered(text: string, path: string, links: Links): Rendered {
   const headings: Heading[] = [];
   const rule = HAS_BARE_RULES.test(path) ? BARE_RULE : RULE;
-  /** The addresses of rows, which name a setting or a metric. */
+  /** Addresses of rows that name a setting or a metric. */
   const used = new Set<string>();
   // A link contains no other links.
   let isInLink = false;
@@ -83,7 +84,7 @@ export function rendered(text: string, path: string, links: Links): Rendered {
   return { html: marked.parse(text, { async: false }), headings };
 }
 
-/** The same document as Markdown for programs: links lead to the pages, and marks and comments are left out. */
+/** Returns the same document as Markdown for programs: links lead to the pages, and marks and comments are left out. */
 export function plainOf(text: string, path: string, links: Links): string {
   return text
     .replaceAll(/<!--[\s\S]*?-->\n?/g, '')
@@ -95,7 +96,7 @@ export function plainOf(text: string, path: string, links: Links): string {
     });
 }
 
-/** The second heading of the same words has a number, as on GitHub. */
+/** The second heading with the same words gets a number, as on GitHub. */
 function unusedAnchor(anchor: string, headings: readonly Heading[]): string {
   const same = headings.filter((heading) => heading.anchor.replace(/-\d+$/, '') === anchor).length;
   return same === 0 ? anchor : `${anchor}-${same}`;
@@ -109,7 +110,7 @@ function rowAnchor(cell: string, used: Set<string>): string | undefined {
   return name;
 }
 
-/** Undefined for what the exchange does not serve. */
+/** Undefined if the exchange does not serve the target. */
 function addressOf(href: string, path: string, { pageOf }: Links): string | undefined {
   if (OUTSIDE.test(href) || href.startsWith('#') || SERVED.test(href)) return href;
   const [file, anchor] = href.split('#');

@@ -3,7 +3,7 @@ import { exampleOf } from '../../shared/api/example.ts';
 import { codeBlock, escaped, sentence, table } from './docsHtml.ts';
 import { aboutOf, type Json, SCHEMAS_PAGE, schemaTable, typeOf } from './docsSchema.ts';
 
-/** Its path below `/docs/`, its title and its HTML; `parts` are what its navigation lists. */
+/** Path below `/docs/`, title and HTML of a page; `parts` are the entries that its navigation lists. */
 export type ReferencePage = {
   readonly path: string;
   readonly title: string;
@@ -18,14 +18,14 @@ export class Reference {
   readonly #operations: readonly Operation[];
   readonly #errorPlace: (code: string) => string;
 
-  /** @param errorPlace the address of what is said about a code */
+  /** @param errorPlace the address of the explanation of a code */
   constructor(document: Json, errorPlace: (code: string) => string) {
     this.#document = document;
     this.#errorPlace = errorPlace;
     this.#operations = Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
       Object.entries<Json>(methods).map(([method, json]) => {
         const name = `${method.toUpperCase()} ${path.replaceAll(/\{([^}]+)\}/g, ':$1')}`;
-        // The operation gets what the whole document says, and parameters that several have, as if they were its own.
+        // An operation gets the settings of the whole document and shared parameters as if they were its own.
         const parameters = (json.parameters ?? []).map((parameter: Json) => this.#full(parameter, 'parameters'));
         const whole = { security: document.security, ...json, parameters };
         return { name, id: json.operationId, tag: json.tags[0], json: whole };
@@ -33,13 +33,13 @@ export class Reference {
     );
   }
 
-  /** The address of an operation by its method and path, as documents write them. */
+  /** Returns the address of an operation by its method and path, as documents write them. */
   placeOf(name: string): string | undefined {
     const found = this.#operations.find((operation) => operation.name === name);
     return found === undefined ? undefined : placeOf(found);
   }
 
-  /** The operations that answer an error of this code, as documents write them. */
+  /** Returns the operations that answer an error with this code, as documents write them. */
   answering(code: string): string[] {
     const has = ({ json }: Operation): boolean => {
       return Object.values<Json>(json.responses).some((response) => codesOf(this.#full(response))?.includes(code));
@@ -136,7 +136,7 @@ ${operations.map((operation) => this.#operation(operation)).join('\n')}`;
     return `<details><summary>Errors</summary>${table(['HTTP', 'Codes', 'Messages'], rows)}</details>`;
   }
 
-  /** The response or parameter itself, where an operation refers to one that it shares with others. */
+  /** Returns the response or parameter itself if an operation only refers to a shared one. */
   #full(part: Json, kind: 'responses' | 'parameters' = 'responses'): Json {
     return part.$ref === undefined ? part : this.#document.components[kind][part.$ref.split('/').at(-1)];
   }
@@ -161,7 +161,7 @@ function accessOf({ security }: Json): string {
   return [...new Set(ways)].join(', or ');
 }
 
-/** A way without credentials. */
+/** True for a way to authenticate without credentials. */
 function isEmpty(way: Json): boolean {
   return Object.keys(way).length === 0;
 }
@@ -183,12 +183,12 @@ function parametersOf({ parameters }: Json): string {
   return `<h3>Parameters</h3>${table(['Name', 'In', 'Type', 'About'], rows)}`;
 }
 
-/** `CODE: message · CODE: message` without the codes, which stand beside it. */
+/** Removes the codes, which stand beside the text, from `CODE: message · CODE: message`. */
 function messagesOf(description: string): string {
   return description.replaceAll(/(^|· )[A-Z_]+: /g, '$1');
 }
 
-/** Of a schema without members: its type, and the words or the form of its values. */
+/** For a schema without members: its type, and the words or the format of its values. */
 function formOf(schema: Json): string {
   const { pattern, description: _, ...rest } = schema;
   const about = aboutOf(rest);
@@ -196,7 +196,7 @@ function formOf(schema: Json): string {
   return parts.filter((part) => part !== '').join('; ');
 }
 
-/** Of an error of the table; a probe has an answer of its own that is no success. */
+/** The codes of an error from the table; a probe has a non-success answer of its own. */
 function codesOf(response: Json): readonly string[] | undefined {
   return response.content?.['application/json']?.schema.properties?.code?.enum;
 }

@@ -24,7 +24,7 @@ export function documentRoutes(files: DocumentFiles): Route[] {
   return SPECS.map((spec) => route(spec, (call) => show(call, files)));
 }
 
-/** The path of the call is one of the list, or there is no such document. */
+/** The path of the request is in the list, or there is no such document. */
 async function show(call: Call, files: DocumentFiles): Promise<void> {
   const file = await files.file(call.path);
   if (file === undefined) okFile(call, await files.notFound(), call.acceptEncoding, NOT_FOUND);

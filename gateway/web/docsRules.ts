@@ -1,6 +1,6 @@
 /**
- * The rules as pages. Their list, shared/RULES.md, names the chapters and where in them each rule stands; it is the
- * only thing that is read here.
+ * The rules as pages. Their list, shared/RULES.md, names the chapters and the place of each rule in them; this module
+ * reads only the list.
  */
 import { posix } from 'node:path';
 import type { Guide } from './docsContents.ts';
@@ -10,7 +10,7 @@ export const CITATIONS_PATH = 'shared/rules/CITATIONS.md';
 export const RULES_PAGE = '/docs/rules';
 
 type Rules = {
-  /** The chapters in order, and the page of the files that cite each rule. */
+  /** The chapters in order, and the page that lists the files citing each rule. */
   readonly chapters: readonly Guide[];
   /** The address of a rule by its number. */
   readonly places: ReadonlyMap<string, string>;

@@ -1,11 +1,11 @@
-/** A JSON Schema as the rows of a table: each member with its path, its type and what is said about it. */
+/** A JSON Schema as the rows of a table: each member with its path, type and description. */
 import { REFERENCE } from '../../shared/api/example.ts';
 import { escaped, table } from './docsHtml.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is data, read at a few known places
 export type Json = any;
 
-/** Deeper members are in a page of their own: those of a schema with a name. */
+/** Deeper members are on a page of their own, that of a named schema. */
 const MAX_DEPTH = 4;
 export const SCHEMAS_PAGE = '/docs/api/schemas';
 
@@ -29,7 +29,7 @@ function addMembers(schema: Json, prefix: string, depth: number, rows: string[][
   }
 }
 
-/** The schema of the elements of arrays, of what may be null, and of what a name stands for at the top. */
+/** The schema of an array's elements, of a nullable value, and of the schema that a name stands for. */
 function innerOf(schema: Json, schemas: Json): { schema: Json; suffix: string } {
   if (schema.anyOf !== undefined) return innerOf(schema.anyOf[0], schemas);
   if (schema.items === undefined) return { schema, suffix: '' };
@@ -55,7 +55,7 @@ export function typeOf(schema: Json): string {
   return escaped(schema.format === undefined ? type : `${type}, ${schema.format}`);
 }
 
-/** The unit, the description and the bounds. */
+/** Returns the unit, the description and the bounds. */
 export function aboutOf(schema: Json): string {
   const inner = schema.anyOf?.[0] ?? schema;
   const parts: (string | undefined)[] = [schema.description ?? inner.description, schema['x-unit']];

@@ -1,6 +1,6 @@
 /**
  * The index of the documents: each heading, rule, error, setting, metric, command and route with its text, in the order
- * of the pages. The page of the search lists the names as links, for readers without scripts; a script
+ * of the pages. For readers without scripts, the page of the search lists the names as links. A script
  * (browser/docsSearch.ts) loads the texts when the search is opened, so no other page waits for them.
  */
 import type { Entry } from './browser/docsSearch.ts';
@@ -9,10 +9,10 @@ import type { Content } from './docsLayout.ts';
 
 export const SEARCH_PAGE = '/docs/search';
 
-/** Where a part of a page begins: a heading or a row of a table that has an address. */
+/** Matches the beginning of a part of a page: a heading, or a table row that has an address. */
 const PART = /<(?<tag>h[1-6]|tr)(?: [^>]*?)? ?id="(?<anchor>[^"]+)"[^>]*>/g;
 const ENTITIES: Readonly<Record<string, string>> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"' };
-/** By the beginning of the address; a row of a table is what its page lists. */
+/** Kinds by the beginning of the address; a table row has the kind that its page lists. */
 const KINDS: readonly (readonly [RegExp, string])[] = [
   [/^\/docs\/rules-\d/, 'Rule'],
   [/^\/docs\/errors#[a-z_]+$/, 'Error'],
@@ -25,9 +25,9 @@ const KINDS: readonly (readonly [RegExp, string])[] = [
   [/^\/docs\/api/, 'Route'],
 ];
 
-/** The parts of a page; what stands before the first is one of its own. */
+/** Returns the parts of a page; the text before the first part is a part of its own. */
 export function entriesOf({ href, title: pageTitle, html }: Content): Entry[] {
-  // Examples and lists of errors are behind a click, and name what other pages explain.
+  // Examples and lists of errors are collapsed, and name things that other pages explain.
   const shown = html.replaceAll(/<details>[\s\S]*?<\/details>/g, '');
   const marks = [...shown.matchAll(PART)];
   const first = plain(shown.slice(0, marks[0]?.index));
@@ -43,7 +43,7 @@ export function entriesOf({ href, title: pageTitle, html }: Content): Entry[] {
   return [{ kind: kindOf(href), title: pageTitle, page: pageTitle, href, text: first }, ...parts];
 }
 
-/** Reads the same without scripts: a list of everything, by kind, in which a browser can find a name. */
+/** Returns a list of everything, by kind, in which a browser without scripts can find a name. */
 export function searchHtml(entries: readonly Entry[], indexAddress: string): string {
   const lists = [...Map.groupBy(entries, ({ kind }) => kind)].map(([kind, list]) => {
     const items = list.map(({ title, page, href }) => {

@@ -1,8 +1,8 @@
-/** Files as they are sent: every encoding is made once, by the thread that makes the file. */
+/** Encodes files as they are sent: the thread that makes a file makes every encoding once. */
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { PageFile } from './pageFiles.ts';
 
-/** For files whose name has the hash of their content. */
+/** For files whose name contains the hash of their content. */
 export const KEPT = 'public, max-age=31536000, immutable';
 
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };

@@ -1,10 +1,11 @@
 /**
- * Makes the files of the page from `gateway/web/browser/`: the entry file of a thread that ends with it, so that
- * neither stripping types (shared/base/stripTypes.ts says why) nor compressing takes time of the gateway thread.
+ * Makes the files of the page from `gateway/web/browser/`. This is the entry file of a thread that ends afterwards, so
+ * that neither stripping types (shared/base/stripTypes.ts says why) nor compressing takes time of the gateway thread.
  *
- * There is no bundler: each module is a file that the browser loads by itself. Its name has the hash of its content, so
- * it may be kept for ever; which name belongs to which module is in the import map of the document. Modules import each
- * other by names of that map, so the hash of one does not depend on those that it imports.
+ * There is no bundler: each module is a file that the browser loads by itself. The name of the file contains the hash
+ * of its content, so it may be cached for ever; the import map of the document says which file belongs to which module.
+ * Modules import each other by the names of that map, so the hash of a module does not depend on the modules that it
+ * imports.
  */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -21,7 +22,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** The files of packages, wherever these are installed. */
 const PACKAGES = 'node_modules/';
 const CHARTS_STYLE = 'node_modules/uplot/dist/uPlot.min.css';
-/** Each document begins with its entry module. */
+/** The entry module of each document. */
 const DOCUMENTS: Readonly<Record<DocumentName, DocumentSource>> = {
   trading: {
     html: 'gateway/web/browser/index.html',
@@ -59,12 +60,12 @@ type Module = {
   /** The name by which modules import it: a path from the root of the project, or a library. */
   readonly name: string;
   readonly text: string;
-  /** Modules that are needed before it can run; those that it imports later are not among them. */
+  /** Modules that are needed before it can run, without those that it imports later. */
   readonly needs: readonly string[];
   readonly laterNeeds: readonly string[];
 };
 
-/** The documents have most files in common: each is made once. */
+/** The documents share most files: each is made once. */
 function build(options: PageOptions): BuiltPage {
   const files = new Map<string, PageFile>();
   const add = (name: string, extension: string, contentType: string, text: string): string => {
@@ -148,7 +149,7 @@ function read(name: string): Module {
     const isLater = found.type === 'dynamic';
     const needed = resolve(found.specifier, path);
     (isLater ? laterNeeds : needs).push(needed);
-    // The place of a dynamic import has its quotes.
+    // The position of a dynamic import includes its quotes.
     text += code.slice(end, found.start) + (isLater ? `'${needed}'` : needed);
     end = found.end;
   }

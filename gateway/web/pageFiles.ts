@@ -6,20 +6,20 @@
 import { Worker } from 'node:worker_threads';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 
-/** Each encoding of the content is there. */
+/** A file with every encoding of its content. */
 export type PageFile = {
-  /** Below `/assets/`; empty for the document. */
+  /** The path below `/assets/`; empty for the document. */
   readonly path: string;
   readonly contentType: string;
   readonly cacheControl: string;
-  /** The Content-Security-Policy of a document; files that are no documents need none of their own. */
+  /** The Content-Security-Policy of a document; other files need none. */
   readonly policy: string;
   readonly plain: Uint8Array;
   readonly gzip: Uint8Array;
   readonly brotli: Uint8Array;
 };
 
-/** The page for everyone, and that of the people who run the exchange. */
+/** The page for everyone, and the page for the people who run the exchange. */
 export type DocumentName = 'trading' | 'operations';
 type Documents = Readonly<Record<DocumentName, PageFile>>;
 
@@ -29,9 +29,9 @@ export type BuiltPage = { readonly documents: Documents; readonly files: readonl
 type Page = { readonly documents: Documents; readonly byPath: ReadonlyMap<string, PageFile> };
 
 export type PageOptions = {
-  /** Visitors may try the exchange with a wallet that the browser makes, and play money. */
+  /** True if visitors may try the exchange with a wallet that the browser makes, and play money. */
   readonly isDemo: boolean;
-  /** The names of the OpenID providers that sign people in: letters, digits. */
+  /** The names of the OpenID providers for signing in: letters, digits. */
   readonly providers: readonly string[];
 };
 
@@ -47,12 +47,12 @@ export class PageFiles {
     return (await this.#built()).documents[name];
   }
 
-  /** Undefined when there is no such file. */
+  /** Undefined if there is no such file. */
   async file(path: string): Promise<PageFile | undefined> {
     return (await this.#built()).byPath.get(path);
   }
 
-  /** A build that failed is tried again by the next request. */
+  /** A failed build is tried again by the next request. */
   #built(): Promise<Page> {
     this.#page ??= build(this.#options).catch((error: unknown) => {
       this.#page = null;
@@ -67,7 +67,7 @@ async function build(options: PageOptions): Promise<Page> {
   return { documents, byPath: new Map(files.map((file) => [file.path, file])) };
 }
 
-/** @returns the one message of a thread that is started with this data and ends with its message */
+/** @returns the only message of a thread that is started with this data and ends after its message */
 export function messageOf<T>(entry: URL, workerData: unknown): Promise<T> {
   const worker = new Worker(entry, { execArgv: [...STRIPPED_BEFORE], workerData, name: 'page' });
   return new Promise((resolve, reject) => {

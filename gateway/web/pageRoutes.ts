@@ -1,4 +1,4 @@
-/** The page: one document for every path that it shows, and the files it loads (gateway/web/). */
+/** The page: one document for every path that it shows, and the files that it loads (gateway/web/). */
 import { UUID } from '../../shared/api/fields.ts';
 import { OAUTH_PARAMS } from '../../shared/api/sessions.ts';
 import { ERRORS } from '../../shared/base/errors.ts';

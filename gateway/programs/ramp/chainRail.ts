@@ -1,14 +1,15 @@
 /**
- * USDC on a chain, moved with the key of the provider's wallet, which pays for its transactions too. The wallet signs
- * each transfer as a customer's does (EIP-3009) and its bytes are on the disk before this is asked to send them, so
- * nothing has to be remembered here: what is lost with the process costs gas, and moves nothing twice.
+ * Moves USDC on a chain with the key of the provider's wallet, which also pays for the transactions. The wallet signs
+ * each transfer like a customer's wallet (EIP-3009), and the signed bytes are on the disk before this class sends them.
+ * So this class has to remember nothing: a transaction that is lost with the process costs gas, and moves nothing
+ * twice.
  * Owner: the provider's thread.
  *
  * Invariants:
- *   CHAINRAIL-1  Of the transactions of one transfer one at most has an effect: the token takes its nonce once.
+ *   CHAINRAIL-1  At most one transaction of a transfer has an effect: the token accepts its nonce once.
  *   CHAINRAIL-2  A transfer is sent with the lowest account nonce that no other transfer under way has, so that none
- *                waits for a transaction that is not sent any more.
- *   CHAINRAIL-3  The cursor of arrivals never passes a block that can be taken back.
+ *                waits for a transaction that is no longer sent.
+ *   CHAINRAIL-3  The cursor of arrivals never passes a block that a reorganisation can remove.
  */
 import { CONFIRMATIONS } from '../../../shared/chain/depth.ts';
 import { chainKey } from '../../../shared/chain/key.ts';
@@ -21,7 +22,7 @@ import { privateKeyBytes, signDigest } from '../../../shared/client/privateKey.t
 import { type TransferAuthorization, transferDigest } from '../../../shared/crypto/eip3009.ts';
 import type { Arrival, OwnTransfer, OwnTransferState, RailMoment, RampRail } from './rail.ts';
 
-/** A transaction that carries a transfer, and was sent. */
+/** A sent transaction that carries a transfer. */
 type Sent = {
   readonly accountNonce: number;
   readonly fee: number;
@@ -35,18 +36,18 @@ type ChainRailOptions = {
   readonly chainId: number;
   /** In lower case. */
   readonly usdc: Hex;
-  /** Of the provider's wallet. */
+  /** Key of the provider's wallet. */
   readonly privateKey: string;
   readonly mostFeeWei: bigint;
   readonly nowMs: () => number;
 };
 
-/** A transaction in no block for so long is replaced by one with a higher fee. */
+/** A transaction that is in no block for this long is replaced by one with a higher fee. */
 const REPLACE_MS = 60_000;
-/** A transfer that was not asked for so long is under way no more. */
+/** A transfer that was not requested for this long is no longer under way. */
 const FORGET_MS = 30_000;
 const NO_SENDER = `0x${'0'.repeat(40)}`;
-/** Questions for logs of one look; the next one goes on. */
+/** The most log queries of one check; the next check goes on. */
 const MOST_STRETCHES = 50;
 
 export class ChainRail implements RampRail {
@@ -56,9 +57,9 @@ export class ChainRail implements RampRail {
   readonly #stretches: LogStretches;
   /** By the nonce of the transfer. */
   readonly #sent = new Map<string, Sent>();
-  /** Blocks after the cursor that were read and have nothing, all of them final. */
+  /** Final blocks after the cursor that were read and have no arrivals. */
   #empty = { after: '', through: 0 };
-  /** The highest final block that was ever named. */
+  /** The highest block ever reported as final. */
   #finalizedBlock = 0;
 
   constructor(options: ChainRailOptions) {
@@ -92,7 +93,7 @@ export class ChainRail implements RampRail {
     if (sent === null) return false;
     this.#sent.set(transfer.nonce, { ...sent, askedMs: nowMs });
     const result = await this.#ask.railBroadcast({ signed: sent.signed });
-    // The transaction's nonce was used before the start, or its price is too low: a new one is made next time.
+    // The transaction's nonce was used before the start, or its price is too low: the next attempt makes a new one.
     if (result === 'nonce_too_low') this.#sent.delete(transfer.nonce);
     if (result === 'underpriced') this.#sent.set(transfer.nonce, { ...sent, builtMs: 0, askedMs: nowMs });
     return result === 'accepted';
@@ -102,7 +103,7 @@ export class ChainRail implements RampRail {
     return this.#ask.railAuthorization({ from: this.address, nonce, notBefore: this.#finalizedBlock });
   }
 
-  /** CHAINRAIL-3. A provider that has just begun has no customers yet: what its wallet has is its own. */
+  /** CHAINRAIL-3. A new provider has no customers yet: everything in its wallet is its own. */
   async arrivals(cursor: string): Promise<{ readonly arrivals: readonly Arrival[]; readonly cursor: string }> {
     const { block: head, finalizedBlock } = await this.moment();
     const settled = Math.min(finalizedBlock, head - CONFIRMATIONS + 1);
@@ -124,7 +125,7 @@ export class ChainRail implements RampRail {
     return { arrivals: [], cursor: String(Math.max(Number(cursor), settled)) };
   }
 
-  /** CHAINRAIL-1, CHAINRAIL-2. Null: the chain would not carry the transfer out now. */
+  /** CHAINRAIL-1, CHAINRAIL-2. Null if the chain would not carry the transfer out now. */
   async #transactionFor(own: OwnTransfer, signature: string, nowMs: number): Promise<Sent | null> {
     const before = this.#sent.get(own.nonce);
     const accountNonce = await this.#accountNonceFor(own.nonce);
@@ -160,8 +161,8 @@ export class ChainRail implements RampRail {
 }
 
 /**
- * All that one wallet has sent in one transaction is one arrival. Those of further wallets have a number behind the
- * hash. New USDC that the token has made for the provider is no arrival.
+ * Everything that one wallet has sent in one transaction is one arrival. Arrivals of further wallets in it have a
+ * number after the hash. USDC that the token minted for the provider is no arrival.
  */
 function arrivalsIn(logs: readonly PlacedLog[]): Arrival[] {
   const found = new Map<string, Map<string, Arrival>>();

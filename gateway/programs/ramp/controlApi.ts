@@ -1,6 +1,6 @@
 /**
- * Tests and demos use the sandbox provider without a person at its page: they play the customer, move its clock, set
- * its switches, and read its books. Each request has the partner's key; without RAMP_CONTROL there is none of it.
+ * Lets tests and demos use the sandbox provider without a person at its page: they play the customer, move its clock,
+ * set its switches, and read its books. Each request needs the partner's key; without RAMP_CONTROL none of this exists.
  */
 import type { Clock } from '../../../shared/base/clock.ts';
 import { tryParseUnits } from '../../../shared/base/units.ts';
@@ -9,7 +9,7 @@ import { type Asked, jsonReply, type Reply, tryParseObject } from './reply.ts';
 
 const MAX_STEP_MS = 366 * 86_400_000;
 
-/** The clock of the system, and how far it was moved ahead. */
+/** The system's clock, moved ahead. */
 export class MovedClock implements Clock {
   readonly #clock: Clock;
   #aheadMs = 0;
@@ -30,7 +30,7 @@ export class MovedClock implements Clock {
 type Control = {
   readonly desk: Desk;
   readonly clock: MovedClock;
-  /** Settles and sends what is due now, and ends when that is done. */
+  /** Settles and sends everything that is due now, and resolves when that is done. */
   readonly step: () => Promise<void>;
 };
 

@@ -1,9 +1,9 @@
 /**
- * The sandbox provider's pages answer their customers. The launch URL makes a browser the customer by a cookie; from
- * then on the token is worth nothing.
+ * Answers the customers on the sandbox provider's pages. The launch URL makes a browser the customer by a cookie; from
+ * then on the token is worthless.
  *
  * Invariant:
- *   CUSTOMER-1  A change comes from a form of this very server: the cookie alone is not enough.
+ *   CUSTOMER-1  A change has to come from a form of this very server: the cookie alone is not enough.
  */
 import { tryParseUnits } from '../../../shared/base/units.ts';
 import type { Desk } from './desk.ts';
@@ -66,7 +66,7 @@ export class CustomerPages {
     if (deal === 'closed') return redirectTo('/customer');
     if (typeof deal === 'string')
       return refused(deal === 'amount' ? 400 : 409, { field: 'amount', message: WRONG[deal] });
-    // A sale goes on at the exchange, where the USDC is sent.
+    // A sale goes on at the exchange, where the customer sends the USDC.
     return redirectTo(launch.kind === 'offramp' ? (launch.return_url ?? '/customer') : '/customer');
   }
 
@@ -82,7 +82,7 @@ function gone(): Reply {
   return htmlReply(410, notePage('This link was used', 'Links are good once and for five minutes. Ask for a new one.'));
 }
 
-/** CUSTOMER-1. Browsers send both with forms; programs that play a browser may send either. */
+/** CUSTOMER-1. Browsers send both headers with forms; programs that play a browser may send either. */
 function isFromHere({ headers }: Asked): boolean {
   const [site, origin] = [headers['sec-fetch-site'], headers['origin']];
   if (site !== undefined) return site === 'same-origin';

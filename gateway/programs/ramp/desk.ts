@@ -1,11 +1,11 @@
 /**
- * The desk of the sandbox provider: launches, and what customers agree to. Moving the money is `settling.ts`.
+ * The desk of the sandbox provider: launches, and the deals of customers. `settling.ts` moves the money.
  * Owner: the provider's thread.
  *
  * Invariants:
  *   DESK-1  A launch token opens its page once and for five minutes; the visitor who opened it stays its customer.
- *   DESK-2  A launch becomes one deal at most.
- *   DESK-3  The provider sells no USDC that it does not have: what is promised and has not left counts as gone.
+ *   DESK-2  A launch becomes at most one deal.
+ *   DESK-3  The provider sells no USDC that it does not have: promised USDC that has not left counts as gone.
  */
 import { hash } from 'node:crypto';
 import type { Clock } from '../../../shared/base/clock.ts';
@@ -39,7 +39,7 @@ type LaunchWish = {
 
 type Visit = { readonly launch: LaunchRow; readonly deal: DealRow | undefined };
 
-/** Why a customer's wish is refused. */
+/** Reasons why a customer's deal is refused. */
 type DealRefusal = 'amount' | 'float' | 'closed';
 
 export class Desk {
@@ -60,7 +60,7 @@ export class Desk {
     return kept === undefined ? USUAL : { ...USUAL, ...JSON.parse(kept) };
   }
 
-  /** @returns null where a change is no switch. */
+  /** @returns null if a change is unknown or invalid. */
   switch(changes: unknown): Switches | null {
     const switches = trySwitched(this.switches, changes);
     if (switches !== null) this.store.setSetting('switches', JSON.stringify(switches));
@@ -86,7 +86,7 @@ export class Desk {
     return { token, expiresAtMs: expires_ms };
   }
 
-  /** DESK-1. @returns the secret of the visitor; null for a token that is used, old or unknown. */
+  /** DESK-1. @returns the secret of the visitor; null if the token is used, old or unknown. */
   enter(token: string): string | null {
     const launch = this.store.launchOfToken(hash('sha256', token));
     if (launch === undefined || launch.visitor_hash !== null || this.clock.nowMs() >= launch.expires_ms) return null;
@@ -100,12 +100,12 @@ export class Desk {
     return launch === undefined ? null : { launch, deal: this.store.dealOfLaunch(launch.id) };
   }
 
-  /** The customer pays for USDC, or agrees to send some. */
+  /** The customer pays for USDC, or agrees to send USDC. */
   async agree({ launch }: Visit, amountMicro: number, method: string): Promise<DealRow | DealRefusal> {
     if (!(amountMicro >= MIN_AMOUNT_MICRO && amountMicro <= MAX_AMOUNT_MICRO)) return 'amount';
     const balanceMicro = launch.kind === 'onramp' ? await this.rail.balanceMicro() : 0;
     return this.store.together(() => {
-      // DESK-2. It may have been agreed to meanwhile.
+      // DESK-2. The launch may have become a deal in the meantime.
       if (this.store.dealOfLaunch(launch.id) !== undefined) return 'closed';
       const isShort = balanceMicro - this.store.promisedMicro() < amountMicro;
       if (launch.kind === 'onramp' && isShort) return 'float';

@@ -1,6 +1,6 @@
 /**
- * The exchange's ledger rail over HTTP. The provider is a customer like any other: it signs in with its wallet, and its
- * account holds its USDC.
+ * Uses the exchange's ledger rail over HTTP. The provider is a customer like any other: it signs in with its wallet,
+ * and its account holds its USDC.
  * Owner: the provider's thread.
  *
  * Invariant:
@@ -39,7 +39,7 @@ export class ExchangeRail implements RampRail {
   readonly #privateKey: string;
   #session: Promise<Session> | null = null;
 
-  /** @param privateKey of the provider's wallet. */
+  /** @param privateKey key of the provider's wallet. */
   constructor(baseUrl: string, privateKey: string) {
     this.address = addressOf(privateKey).toLowerCase();
     this.#baseUrl = baseUrl;

@@ -12,7 +12,7 @@ const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 300_000;
 
 export type SentHook = { readonly headers: Readonly<Record<string, string>>; readonly body: string };
-/** @returns true where the receiver has accepted it. */
+/** @returns true if the receiver has accepted the event. */
 export type SendHook = (hook: SentHook) => Promise<boolean>;
 
 export class Hooks {

@@ -16,7 +16,7 @@ import { openRampStore } from './store.ts';
 const EXIT_CONFIG = 78;
 const HOOK_TIMEOUT_MS = 5000;
 const NOTE_EVERY_MS = 60_000;
-/** So many failures within so long are an outage. */
+/** This many failures within OUTAGE_MS are an outage. */
 const FAILURES_OF_OUTAGE = 8;
 const OUTAGE_MS = 10_000;
 
@@ -38,7 +38,8 @@ async function run(settings: RampSettings): Promise<void> {
     onError: noted(),
   });
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ramp.close());
-  // The demo of an exchange has started it and holds the other end, also when it is killed.
+  // The demo of an exchange has started this process and holds the other end of the channel, which closes even if the
+  // demo is killed.
   process.once('disconnect', () => process.exit(0));
   await ramp.listen(url.hostname.replace(/^\[|\]$/g, ''), Number(url.port || 80));
   console.log(`sandbox provider  ${url.origin}\nits wallet        ${rail.address}`);
@@ -61,8 +62,8 @@ function sender(url: URL): SendHook {
 }
 
 /**
- * Once a minute, and not for a failure of a moment: an exchange that is down is asked twice a second, and one that
- * starts is soon there.
+ * Logs failures once a minute, and not a short one: an exchange that is down is asked twice a second, and one that is
+ * starting soon answers.
  */
 function noted(): (error: unknown) => void {
   let lastMs = Number.NEGATIVE_INFINITY;

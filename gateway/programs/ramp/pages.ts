@@ -1,18 +1,18 @@
 /**
  * The pages of the sandbox provider, on which a person plays the customer and makes the provider misbehave. They are
- * whole documents without scripts: a form is sent, and the next page says what has come of it.
+ * whole documents without scripts: a form is sent, and the next page shows the result.
  */
 import { unitsToDecimal } from '../../../shared/base/units.ts';
 import type { DealRow, LaunchRow, RampKind } from './store.ts';
 import { STATUSES, type Switches } from './switches.ts';
 
-/** Customers choose from these; the names are those that partners preset. */
+/** Customers choose one of these; partners preset them by the same names. */
 export const METHODS: Readonly<Record<RampKind, Readonly<Record<string, string>>>> = {
   onramp: { CARD: 'Card', ACH_BANK_ACCOUNT: 'Bank account' },
   offramp: { ACH_BANK_ACCOUNT: 'Bank account', PAYPAL: 'PayPal' },
 };
 
-/** Text that is written into the document as it is. */
+/** Text that is inserted into the document unescaped. */
 class Markup {
   readonly text: string;
   constructor(text: string) {
@@ -22,7 +22,7 @@ class Markup {
 
 type Part = string | number | Markup | readonly Markup[];
 
-/** Everything but markup is escaped. */
+/** Escapes everything except Markup. */
 function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   const text = strings.reduce((all, string, index) => all + rendered(parts[index - 1]) + string);
   return new Markup(text);
@@ -60,7 +60,7 @@ export function notePage(title: string, note: string): string {
 
 export type Wrong = { readonly field: 'amount' | 'method'; readonly message: string };
 
-/** The customer chooses. @param typed the fields as they were sent, when something was wrong with them. */
+/** The page on which the customer chooses. @param typed the fields as they were sent, if one of them was wrong. */
 export function agreePage(launch: LaunchRow, wrong: Wrong | null, typed: { amount: string; method: string }): string {
   const isBuy = launch.kind === 'onramp';
   const { currency } = launch;
@@ -175,7 +175,7 @@ function fieldOf(name: string, label: string, value: string | number | boolean):
   return html`<label for="${name}">${label}</label>${input}`;
 }
 
-/** @returns the changes as `trySwitched` takes them: a box that is not checked is not sent. */
+/** @returns the changes as `trySwitched` takes them: an unchecked box is not sent. */
 export function switchesOf(form: URLSearchParams, usual: Switches): object {
   return Object.fromEntries(
     Object.entries(usual).map(([name, value]) => {

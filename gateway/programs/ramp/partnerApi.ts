@@ -1,5 +1,5 @@
 /**
- * The sandbox provider's interface for its partner, the exchange: launches are made, deals are listed. Each request has
+ * The sandbox provider's interface for its partner, the exchange: it makes launches and lists deals. Each request needs
  * the partner's key. With the switches it answers as providers do on bad days.
  */
 import { hash, timingSafeEqual } from 'node:crypto';
@@ -19,7 +19,7 @@ const METHOD = /^[A-Z_]{0,40}$/;
 type PartnerApiOptions = {
   readonly desk: Desk;
   readonly apiKey: string;
-  /** Where customers reach the pages. */
+  /** The address at which customers reach the pages. */
   readonly url: URL;
   /** Origins to which customers are sent back. */
   readonly returnOrigins: readonly string[];
@@ -44,7 +44,7 @@ export class PartnerApi {
     return timingSafeEqual(hash('sha256', key, 'buffer'), this.#keyHash);
   }
 
-  /** @returns null where the answer never comes. */
+  /** @returns null if the answer never comes. */
   answer(asked: Asked): Reply | null {
     if (!this.isPartner(asked)) return jsonReply(401, { error: 'the key is not that of the partner' });
     const { answers } = this.#desk.switches;
@@ -68,14 +68,14 @@ export class PartnerApi {
     if (!isLike(CURRENCY, currency)) return refused('currency');
     if (!isLike(METHOD, method)) return refused('method');
     if (return_url !== null && !this.#isReturn(return_url)) return refused('return_url');
-    // As browsers write it: no character of it means anything in a header.
+    // The URL as browsers write it: none of its characters means anything in a header.
     const returnUrl = return_url === null ? null : new URL(return_url as string).href;
     const wish = { kind, reference, wallet: wallet.toLowerCase(), amountMicro, currency, method, returnUrl };
     const { token, expiresAtMs } = this.#desk.launch(wish);
     return jsonReply(201, { launch_url: new URL(`/launch/${token}`, this.#url).href, expires_at_ms: expiresAtMs });
   }
 
-  /** Pages, newest first: `before` is the number that the page before names. */
+  /** Pages, newest first: `before` is the number that the previous page names. */
   #list(query: URLSearchParams, isEmpty: boolean): Reply {
     const [kind, reference] = [query.get('kind'), query.get('reference')];
     const before = Number(query.get('before') ?? Number.MAX_SAFE_INTEGER);
@@ -90,7 +90,7 @@ export class PartnerApi {
     return jsonReply(200, { deals: deals.map((deal) => listedAs(deal, switches, rail.address)), next_before });
   }
 
-  /** A page of a day in UTC, oldest first: `after` is the number that the page before names. */
+  /** A page of a day in UTC, oldest first: `after` is the number that the previous page names. */
   #statement(query: URLSearchParams): Reply {
     const startMs = Date.parse(`${query.get('day')}T00:00:00.000Z`);
     const [after, limit] = [Number(query.get('after') ?? 0), Number(query.get('limit') ?? MAX_PAGE)];

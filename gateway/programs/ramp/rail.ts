@@ -1,4 +1,4 @@
-/** The rail as the sandbox provider sees it: USDC of its own wallet, and what others send there. */
+/** The rail as the sandbox provider sees it: USDC of its own wallet, and USDC that others send to it. */
 
 /** A transfer that the provider signs with the key of its wallet (EIP-3009). */
 export type OwnTransfer = {
@@ -19,7 +19,7 @@ export type Arrival = {
   readonly from: string;
   readonly valueMicro: number;
   readonly block: number;
-  /** Where a transaction has more than one: what sets this one apart. */
+  /** Distinguishes several arrivals of one transaction. */
   readonly name?: string;
 };
 
@@ -27,21 +27,21 @@ export type OwnTransferState =
   | { readonly state: 'unused' }
   | { readonly state: 'used' | 'cancelled'; readonly txHash: string; readonly block: number };
 
-/** Every method rejects when the rail does not answer, which says nothing of what has happened. */
+/** Every method rejects if the rail does not answer; whether it has done something is then unknown. */
 export type RampRail = {
-  /** Of the provider's wallet, in lower case. */
+  /** Address of the provider's wallet, in lower case. */
   readonly address: string;
   balanceMicro(): Promise<number>;
   moment(): Promise<RailMoment>;
   sign(transfer: OwnTransfer): Promise<string>;
-  /** May be repeated: the rail carries out a transfer once. @returns false where it is refused now. */
+  /** May be repeated: the rail carries out a transfer once. @returns false if it is refused now. */
   send(transfer: OwnTransfer, signature: string): Promise<boolean>;
   stateOf(nonce: string): Promise<OwnTransferState>;
   /** The USDC that has arrived after the cursor, oldest first; '' is the start. */
   arrivals(cursor: string): Promise<{ readonly arrivals: readonly Arrival[]; readonly cursor: string }>;
 };
 
-/** Blocks after which a transfer counts, its own among them. */
+/** The number of blocks after which a transfer counts, including its own. */
 const CONFIRMATIONS = 32;
 
 export function isFinal(block: number, { block: head, finalizedBlock }: RailMoment): boolean {

@@ -1,4 +1,4 @@
-/** The sandbox provider, put together: its pages, its two interfaces, and the work that it does by itself. */
+/** Assembles the sandbox provider: its pages, its two interfaces, and the work that it does by itself. */
 import type { Clock } from '../../../shared/base/clock.ts';
 import { answerControl, MovedClock } from './controlApi.ts';
 import { CustomerPages } from './customerPages.ts';
@@ -21,10 +21,10 @@ type RampOptions = {
   readonly apiKey: string;
   readonly webhookSecret: string;
   readonly sendHook: SendHook;
-  /** Where customers and the exchange reach it. */
+  /** The address at which customers and the exchange reach it. */
   readonly url: URL;
   readonly returnOrigins: readonly string[];
-  /** Tests and the page may move its clock and make it misbehave. */
+  /** True if tests and the page may move its clock and make it misbehave. */
   readonly hasControl: boolean;
   readonly onError: (error: unknown) => void;
 };
@@ -65,7 +65,7 @@ export class Ramp {
     this.#options.store.close();
   }
 
-  /** Settles what can be settled and sends the events that are due, also while the rail does not answer. */
+  /** Settles what can be settled and sends the events that are due, even if the rail does not answer. */
   async step(): Promise<void> {
     try {
       await this.#settling.tick();

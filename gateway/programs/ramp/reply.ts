@@ -4,7 +4,7 @@ export type Asked = {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
-  /** By name in lower case. */
+  /** Headers by name in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
 };
@@ -27,7 +27,7 @@ export function redirectTo(location: string, headers: Readonly<Record<string, st
   return { status: 303, headers: { ...headers, location }, body: '' };
 }
 
-/** @returns null for a body that is no JSON object. */
+/** @returns null if the body is no JSON object. */
 export function tryParseObject(body: string): Readonly<Record<string, unknown>> | null {
   try {
     const value: unknown = JSON.parse(body);

@@ -1,4 +1,4 @@
-/** The sandbox provider's HTTP server: bounded requests in, whole answers out. */
+/** The sandbox provider's HTTP server: reads bounded requests and sends whole answers. */
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,16 +8,16 @@ import { type Asked, htmlReply, type Reply } from './reply.ts';
 const MAX_BODY_BYTES = 16 * 1024;
 const REQUEST_MS = 10_000;
 const STYLE = readFileSync(new URL('style.css', import.meta.url), 'utf8');
-/** By path. Browsers ask for an icon by themselves. */
+/** Files by path. Browsers request an icon on their own. */
 const FILES: Readonly<Record<string, Reply | undefined>> = {
   '/style.css': { status: 200, headers: { 'content-type': 'text/css; charset=utf-8' }, body: STYLE },
   '/favicon.ico': { status: 204, headers: {}, body: '' },
 };
 
 type RampServerOptions = {
-  /** @returns null where the answer never comes. */
+  /** @returns null if the answer never comes. */
   readonly answer: (asked: Asked) => Promise<Reply | null>;
-  /** Origins to which forms may lead. */
+  /** Origins to which forms may redirect. */
   readonly returnOrigins: readonly string[];
   readonly onError: (error: unknown) => void;
 };
@@ -78,7 +78,7 @@ export class RampServer {
   }
 }
 
-/** @returns null for one that is too long. */
+/** @returns null if the body is too long. */
 async function bodyOf(request: IncomingMessage): Promise<string | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;

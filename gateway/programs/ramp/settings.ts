@@ -1,6 +1,6 @@
 /**
- * The environment of the sandbox provider. What it shares with the exchange has the exchange's names (RULES.md 16.2);
- * its own settings begin with RAMP_.
+ * The environment of the sandbox provider. Settings shared with the exchange have the exchange's names (RULES.md 16.2);
+ * its own begin with RAMP_.
  */
 import { ADDRESS_BYTES, tryParseHex } from '../../../shared/base/hex.ts';
 
@@ -8,7 +8,7 @@ const PRIVATE_KEY_BYTES = 32;
 const DEFAULT_URL = 'http://127.0.0.1:8090';
 const DEFAULT_EXCHANGE = 'http://127.0.0.1:8080';
 const GWEI_WEI = 1_000_000_000n;
-/** As the exchange's MOST_FEE_GWEI. */
+/** The exchange's MOST_FEE_GWEI has the same default. */
 const DEFAULT_FEE_GWEI = '1000';
 
 /** The chain on which it moves USDC. */
@@ -20,10 +20,10 @@ type RampChain = {
 };
 
 export type RampSettings = {
-  /** Where it listens, and where others reach it. */
+  /** The address at which others reach it. */
   readonly url: URL;
   readonly apiKey: string;
-  /** The first of the secrets signs. */
+  /** The first secret signs. */
   readonly webhookSecret: string;
   readonly exchangeUrl: URL;
   readonly privateKey: string;
@@ -34,7 +34,7 @@ export type RampSettings = {
   readonly chain: RampChain | null;
 };
 
-/** @returns the reason why the settings are refused, without a value of them. */
+/** @returns the settings, or a text that says why they are refused, without any of their values. */
 export function readRampSettings(env: Readonly<Record<string, string | undefined>>): RampSettings | string {
   const text = (name: string): string => (env[name] ?? '').trim();
   const url = loopback(text('FIAT_SANDBOX_URL') || DEFAULT_URL);

@@ -1,14 +1,14 @@
 /**
- * Settles the sandbox provider's deals: USDC that it has sold is sent, USDC that it has bought is seen to arrive and
- * paid for, and what it may not keep goes back.
+ * Settles the sandbox provider's deals: it sends USDC that it has sold, pays for bought USDC once that has arrived, and
+ * returns USDC that it may not keep.
  * Owner: the provider's thread.
  *
  * Invariants:
- *   SETTLING-1  A transfer is stored with its signature before it is sent, and only these bytes are sent again. The
- *               next one for the same deal is signed when the first can be in no block any more.
- *   SETTLING-2  What has been taken from a bank is given back only when its USDC can never leave.
+ *   SETTLING-1  A transfer is stored with its signature before it is sent, and only these bytes are sent again. Another
+ *               transfer for the same deal is signed only once the first can no longer get into a block.
+ *   SETTLING-2  Money taken from a bank is given back only once its USDC can never leave.
  *   SETTLING-3  A bank is paid only for USDC that has arrived in a final block, once for each arrival.
- *   SETTLING-4  USDC that pays for no deal, or for one that has ended, goes back to its sender.
+ *   SETTLING-4  USDC that pays for no deal, or for an ended deal, goes back to its sender.
  */
 import type { Desk } from './desk.ts';
 import { type Arrival, isFinal, type OwnTransfer, type RailMoment } from './rail.ts';
@@ -29,7 +29,7 @@ export class Settling {
     this.#store = desk.store;
   }
 
-  /** Carries every deal on as far as it goes now. Rejects when the rail does not answer; a later call goes on. */
+  /** Moves every deal on as far as it can go now. Rejects if the rail does not answer; a later call goes on. */
   async tick(): Promise<void> {
     if (this.#isBusy) return;
     this.#isBusy = true;
@@ -47,7 +47,7 @@ export class Settling {
     }
   }
 
-  /** @returns false while one has arrived that is not final. */
+  /** @returns false while an arrival is not final. */
   async #seeArrivals(moment: RailMoment): Promise<boolean> {
     for (;;) {
       const before = this.#store.setting('arrivals') ?? '';
@@ -56,7 +56,7 @@ export class Settling {
         if (cursor !== before) this.#store.setSetting('arrivals', cursor);
         return true;
       }
-      // Blocks that are not final may be taken back: they are looked at again.
+      // Blocks that are not final may be removed: they are read again.
       if (!arrivals.every(({ block }) => isFinal(block, moment))) {
         for (const arrival of arrivals) if (isFinal(arrival.block, moment)) this.#accept(arrival);
         return false;
@@ -165,7 +165,7 @@ export class Settling {
     });
   }
 
-  /** SETTLING-2. A return that died is signed anew by the next tick. */
+  /** SETTLING-2. The next tick signs a dead return anew. */
   #dead({ nonce, purpose, subject }: TransferRow): void {
     this.#store.together(() => {
       this.#store.changeTransfer(nonce, { state: 'dead' });

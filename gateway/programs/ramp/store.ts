@@ -1,11 +1,11 @@
 /**
- * The sandbox provider's memory, a small SQLite file: a provider that is restarted knows all of it.
+ * The sandbox provider's memory, a small SQLite file: after a restart the provider knows everything in it.
  * Owner: the provider's thread.
  *
  * Invariants:
  *   RAMPSTORE-1  A change is on the disk before the method that makes it returns.
- *   RAMPSTORE-2  A deal takes, gives back and pays out once each, and one transfer of a purpose is alive at a time: the
- *                tables allow no second row.
+ *   RAMPSTORE-2  A deal takes, gives back and pays out at most once each, and one transfer per purpose is alive at a
+ *                time: the tables allow no second row.
  */
 import { readFileSync, statSync } from 'node:fs';
 import Sqlite, { type Database, type Statement } from 'better-sqlite3';
@@ -73,12 +73,15 @@ type ArrivalRow = {
 };
 
 type BankAct = 'taken' | 'given_back' | 'paid_out';
-/** The setting with the address of the wallet that it is of. */
+/** The setting that holds the address of this file's wallet. */
 const WALLET = 'wallet';
 const RUNBOOK = 'data/docs/damages.md';
 export type HookRow = { sequence: number; event_id: string; body: string; due_ms: number; tries: number };
 
-/** Throws, with the file and what helps, where it is damaged or another wallet's. Deals are paid from one wallet. */
+/**
+ * Throws, naming the file and what helps, if the file is damaged or belongs to another wallet. Deals are paid from one
+ * wallet.
+ */
 export function openRampStore(path: string, wallet: string, say: (line: string) => void): RampStore {
   const next = `put its backup in its place, or move it away: then the provider begins anew. See ${RUNBOOK}`;
   try {
@@ -114,7 +117,7 @@ export class RampStore {
       this.#database.pragma('synchronous = FULL');
       this.#database.pragma('foreign_keys = ON');
       const isNew = this.#database.pragma('user_version', { simple: true }) === 0;
-      // It is a small file, and a damaged page would be met in the middle of a deal.
+      // The whole file is checked: it is small, and a damaged page would otherwise be met in the middle of a deal.
       const found = isNew ? 'ok' : this.#database.pragma('integrity_check(1)', { simple: true });
       if (found !== 'ok') throw new Sqlite.SqliteError(String(found).replaceAll('\n', ' '), 'SQLITE_CORRUPT');
       if (isNew) this.#makeTables();
@@ -128,18 +131,18 @@ export class RampStore {
     this.#database.close();
   }
 
-  /** All, or none of them where the process is killed meanwhile. */
+  /** Makes all tables, or none if the process is killed in the meantime. */
   #makeTables(): void {
     const schema = readFileSync(new URL('../../../data/schema/ramp-001.sql', import.meta.url), 'utf8');
     this.together(() => this.#database.exec(`${schema}; PRAGMA user_version = 1`));
   }
 
-  /** Rows of any question, for those who audit. */
+  /** Returns the rows of any query, for audits. */
   query(sql: string): unknown[] {
     return this.#prepared(sql).all();
   }
 
-  /** All of the changes, or none. */
+  /** Makes all of the changes, or none. */
   together<T>(change: () => T): T {
     return this.#database.inTransaction ? change() : this.#database.transaction(change)();
   }
@@ -176,7 +179,7 @@ export class RampStore {
     return this.#prepared('SELECT * FROM deals WHERE is_open = 1 ORDER BY sequence').all() as DealRow[];
   }
 
-  /** Newest first, before the sequence. */
+  /** Newest first, before the sequence number. */
   dealsOf(reference: string, kind: RampKind, beforeSequence: number, nowMs: number, limit: number): DealRow[] {
     const sql =
       'SELECT * FROM deals WHERE reference = ? AND kind = ? AND sequence < ? AND listed_ms <= ? ' +
@@ -184,7 +187,7 @@ export class RampStore {
     return this.#prepared(sql).all(reference, kind, beforeSequence, nowMs, limit) as DealRow[];
   }
 
-  /** Those that succeeded or gave back between two moments, after the sequence, oldest first. */
+  /** Deals that succeeded or gave back between two moments, after the sequence number, oldest first. */
   dealsSettled(fromMs: number, beforeMs: number, afterSequence: number, limit: number): DealRow[] {
     const sql =
       "SELECT * FROM deals WHERE status IN ('success', 'refunded') AND updated_ms >= ? AND updated_ms < ? " +
@@ -192,7 +195,10 @@ export class RampStore {
     return this.#prepared(sql).all(fromMs, beforeMs, afterSequence, limit) as DealRow[];
   }
 
-  /** The sale that such an arrival pays for: the oldest that waits, else the oldest that has waited too long. */
+  /**
+   * Returns the sale that such an arrival pays for: the oldest waiting sale, or else the oldest that has waited too
+   * long.
+   */
   dealAwaiting(wallet: string, amountMicro: number): DealRow | undefined {
     const sql =
       "SELECT * FROM deals WHERE kind = 'offramp' AND funded_ms IS NULL AND wallet = ? AND amount_micro = ? " +

@@ -1,36 +1,39 @@
-/** The sandbox provider misbehaves as a test or a person at its page has set it. Providers have done all of this. */
+/**
+ * Makes the sandbox provider misbehave as a test or a person at its page has set it. Real providers have done all of
+ * this.
+ */
 
 export const STATUSES = ['created', 'started', 'success', 'failed', 'expired', 'refunded'] as const;
 export type DealStatus = (typeof STATUSES)[number];
 
 export type Switches = {
-  /** A sale is listed so long after its customer came back. */
+  /** Delay between the customer's return and the listing of a sale. */
   readonly listDelayMs: number;
-  /** Between the arrival of USDC and the payment to the bank. */
+  /** Delay between the arrival of USDC and the payment to the bank. */
   readonly payoutDelayMs: number;
   readonly hookDelayMs: number;
-  /** Each event is sent so often; 0 loses it. */
+  /** The number of times each event is sent; 0 loses it. */
   readonly hookCopies: number;
-  /** Later events are sent first. */
+  /** True if later events are sent first. */
   readonly hooksReversed: boolean;
-  /** Events say the opposite of what is so. */
+  /** True if events say the opposite of the truth. */
   readonly hooksContradict: boolean;
-  /** Lists say this of every deal, whatever is so; empty: what is so. */
+  /** The status that lists show for every deal; empty: the true status. */
   readonly listedStatus: DealStatus | '';
-  /** Lists name this transaction for every sale; empty: the one that is. */
+  /** The transaction that lists name for every sale; empty: the true one. */
   readonly listedHash: string;
   readonly listedNetwork: string;
   readonly paymentsDeclined: boolean;
-  /** A sale fails after its USDC has arrived. */
+  /** True if a sale fails after its USDC has arrived. */
   readonly payoutsFail: boolean;
-  /** USDC of sales that failed goes back to its sender. */
+  /** True if USDC of failed sales goes back to its sender. */
   readonly returnsUsdc: boolean;
   /**
-   * Statements leave out the first deal, have one that was never made, name another amount, or say that the money of
+   * Statements leave out the first deal, list one that was never made, name another amount, or say that the money of
    * purchases was given back or charged back.
    */
   readonly statements: 'right' | 'omitting' | 'inventing' | 'altering' | 'refunding' | 'charging_back';
-  /** The interface for partners answers like this. */
+  /** The behaviour of the interface for partners. */
   readonly answers: 'right' | 'errors' | 'hanging' | 'garbage' | 'empty';
 };
 

@@ -11,7 +11,7 @@ export type ReplayOptions = {
 
 const MOST_PORT = 65_535;
 
-/** Throws with what is wrong. */
+/** Throws an error that says what is wrong. */
 export function replayOptions(args: readonly string[]): ReplayOptions {
   const { values, positionals } = parseArgs({
     args: [...args],

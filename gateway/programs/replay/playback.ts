@@ -1,6 +1,6 @@
 /**
- * One reader of a recording: its position, and the time of its next frame. The time of each reader starts when it
- * subscribes.
+ * Plays a recording to one reader: keeps its position, and the time of its next frame. The time of each reader starts
+ * when it subscribes.
  * Owner: the thread of the replay.
  *
  * Invariant:
@@ -9,7 +9,7 @@
 import type { RecordedFrame, Recording } from '../../../shared/client/stream/recording.ts';
 
 type PlaybackSink = {
-  /** @returns whether it accepts more now; otherwise `resume` is called when it does. */
+  /** @returns true if it accepts more now; otherwise `resume` is called once it does. */
   send(text: string): boolean;
   /** The recording has no more frames. */
   ended(): void;
@@ -35,19 +35,19 @@ export class Playback {
     this.#sink = sink;
   }
 
-  /** The sequence of the last frame sent; null before the first. */
+  /** The sequence number of the last frame sent; null before the first. */
   get sequence(): number | null {
     return this.#next === 0 ? null : this.#frames[this.#next - 1].frame.sequence;
   }
 
-  /** Plays from the start; for a reader that has had frames, from the last book before its position. */
+  /** Plays from the start; a reader that has already had frames gets the last book before its position first. */
   playBook(): void {
     let at = Math.max(0, this.#next - 1);
     while (at > 0 && this.#frames[at].frame.channel !== 'book') at--;
     this.#play(at);
   }
 
-  /** Plays every frame after this sequence, or from a book when the recording does not have the next one. */
+  /** Plays every frame after this sequence number, or from a book if the recording does not have the next frame. */
   playAfter(sequence: number): void {
     const at = this.#frames.findIndex(({ frame }) => frame.channel !== 'bbo' && frame.sequence > sequence);
     const isAtEnd = at < 0 && this.#frames.at(-1)?.frame.sequence === sequence;
@@ -57,7 +57,7 @@ export class Playback {
     else this.playBook();
   }
 
-  /** Plays without a book: from the first frame after it. */
+  /** Plays without a book, from the first frame after it. */
   playOn(): void {
     if (this.#isPlaying) return;
     this.#play(this.#frames[0]?.frame.channel === 'book' ? 1 : 0);

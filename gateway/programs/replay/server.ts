@@ -1,6 +1,6 @@
 /**
- * Serves a recording as the stream it was: every client of `/v1/ws` can read from a file. The protocol is that of
- * RULES.md 8 for one market and without private frames; messages are checked by the same code.
+ * Serves a recording as the stream that it was: every client of `/v1/ws` can read from a file. The protocol is that of
+ * RULES.md 8 for one market and without private frames; the same code checks messages.
  * Owner: the thread of the replay.
  */
 import '../../../shared/base/headerBytes.ts';
@@ -30,7 +30,7 @@ export class ReplayServer {
   #listening: us_listen_socket | null = null;
   #heartbeats: NodeJS.Timeout | undefined;
 
-  /** @param speed recorded time to real time, or infinite. */
+  /** @param speed recorded time per real time, or infinite. */
   constructor(recording: Recording, speed: number) {
     this.#recording = recording;
     this.#speed = speed;

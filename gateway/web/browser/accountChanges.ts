@@ -1,13 +1,13 @@
 /**
- * Counts what happens to the orders of the signed-in account, so that its lists are loaded anew when they have changed.
- * The events are subscribed while a view uses them. An answer to a list has all that was sent over the stream before.
+ * Counts the events of the signed-in account's orders, so that its lists are loaded again after changes. The events are
+ * subscribed while a view uses them. An answer to a list includes everything that the stream sent before.
  */
 import { useEffect, useState } from 'preact/hooks';
 import type { UserStream } from '../../../shared/client/stream/userStream.ts';
 import { useVisitor } from './session.ts';
 import { streamOf } from './stream.ts';
 
-/** Many events of one moment are one change. */
+/** Many events within this time are one change. */
 const GATHERED_MS = 300;
 
 let open: { readonly accountId: string; readonly events: UserStream } | null = null;
@@ -51,7 +51,7 @@ async function follow(events: UserStream): Promise<void> {
   try {
     for await (const { type } of events) if (type !== 'stale') timer ??= setTimeout(changed, GATHERED_MS);
   } catch {
-    // Closed, or refused for good: views load their lists now and then besides.
+    // The stream is closed, or refused for good: views also load their lists now and then.
   }
 }
 

@@ -1,4 +1,4 @@
-/** One act of the visitor at a time, and what is said of its end: the only live region beside it. */
+/** Runs one action of the visitor at a time and announces its result in the only live region beside it. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useRef, useState } from 'preact/hooks';
@@ -9,7 +9,7 @@ type Said = { readonly isError: boolean; readonly text: string };
 export type Action = {
   readonly isBusy: boolean;
   readonly said: Said | null;
-  /** @param act resolves to what is said of it */
+  /** @param act resolves to the announcement of its result */
   run(act: () => Promise<string>): Promise<void>;
 };
 
@@ -18,7 +18,7 @@ export function useAction(): Action {
   const [said, say] = useState<Said | null>(null);
   const isRunning = useRef(false);
   const run = async (act: () => Promise<string>): Promise<void> => {
-    // A double click is one act.
+    // A double click is one action.
     if (isRunning.current) return;
     isRunning.current = true;
     setBusy(true);

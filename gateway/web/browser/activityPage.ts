@@ -1,4 +1,4 @@
-/** The past of the account: its notifications, its orders and fills, movements of its funds, and its statement. */
+/** The history of the account: notifications, orders and fills, movements of funds, and the statement. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
@@ -109,7 +109,7 @@ function StatementLink(): VNode {
     onClick=${save}>Download the whole statement (CSV)</button></p><${Outcome} action=${action} />`;
 }
 
-/** All others bring USDC. */
+/** All other kinds bring USDC. */
 const OUTGOING: readonly string[] = ['withdrawal', 'split', 'movement_fee'];
 
 function Movements(): VNode {

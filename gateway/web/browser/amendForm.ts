@@ -1,4 +1,4 @@
-/** Changes price and quantity of an open order, and says first what that does to its place in the queue. */
+/** Changes price and quantity of an open order, and first says how that affects its place in the queue. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -50,7 +50,7 @@ function OpenForm({ order, market, queued, onDone, onClose, grid }: AmendProps &
   useEffect(() => first.current?.focus(), []);
   const minSizeAtomic = Number(min_order_size_atomic);
   const limits = { ticksPerUnit, minSizeAtomic, feeBps: market.fee_bps, freeHoldingAtomic: leftAtomic(order) };
-  // Only its own terms are checked here, not what it would trade with.
+  // Checks only the order's own terms, not which orders it would trade with.
   const shown = preview(ticket, limits, NO_BOOK, Date.now());
   const onSubmit = async (event: Event): Promise<void> => {
     event.preventDefault();
@@ -98,7 +98,7 @@ function OpenForm({ order, market, queued, onDone, onClose, grid }: AmendProps &
   </form>`;
 }
 
-/** RULES.md 7.10: the position is kept if the price stays and no more is to be filled than is left. */
+/** RULES.md 7.10: the order keeps its position if the price stays and the quantity left to fill does not grow. */
 function consequence(shown: Preview, order: UserOrder, queued: Queued | undefined, ticksPerUnit: number): string {
   const isSamePrice = cents(shown.price) === cents(order.price);
   const keeps = isSamePrice && shown.sizeAtomic <= leftAtomic(order);

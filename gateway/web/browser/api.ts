@@ -1,4 +1,4 @@
-/** Reads of the HTTP interface, and a hook that keeps one of them fresh while its view is shown. */
+/** Reads of the HTTP interface, and a hook that keeps a read fresh while its view is shown. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 import { isRefusal, isUnanswered, leavesOpen } from '../../../shared/client/answers.ts';
@@ -7,7 +7,7 @@ import { prepareRequest } from '../../../shared/client/request.ts';
 import type { Bbo } from '../../../shared/client/types.ts';
 import { dateTime } from './format.ts';
 
-/** `value` stays while a newer one is loaded, or cannot be. */
+/** `value` stays while a newer one is being loaded or cannot be loaded. */
 export type Loaded<T> = { readonly value: T | null; readonly error: string | null };
 
 const MOST_PRICES = 50;
@@ -32,15 +32,15 @@ export async function bestPrices(marketIds: readonly string[]): Promise<Readonly
 }
 
 /**
- * Loads when the key changes and then again and again. While the page is hidden nothing is loaded; what is due then is
- * loaded as soon as the page is shown. An answer that comes after a later one is dropped.
+ * Loads when the key changes and then again and again. While the page is hidden nothing is loaded; overdue loads run as
+ * soon as the page is shown. An answer that comes after a later one is dropped.
  * @param everySeconds 0: once
- * @param round another one loads at once; what was loaded stays until then
+ * @param round a new value loads at once; the loaded value stays until then
  */
 export function useLoaded<T>(key: string, load: () => Promise<T>, everySeconds = 0, round = 0): Loaded<T> {
   const [state, setState] = useState<Loaded<T> & { readonly key: string }>({ key, value: null, error: null });
   const order = useRef({ key, started: 0, shown: 0, load }).current;
-  // The newest drawing of the view knows what has to be loaded.
+  // The newest rendering of the view decides what is loaded.
   order.load = load;
   useEffect(() => {
     order.key = key;
@@ -55,7 +55,7 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, everySeconds =
       const number = order.started;
       try {
         const value = await order.load();
-        // Rounds may follow each other faster than they are answered: the answer to an earlier one is shown till then.
+        // Rounds may follow each other faster than they are answered: until then the answer to an earlier one is shown.
         if (order.key === key && number > order.shown) {
           order.shown = number;
           setState({ key, value, error: null });
@@ -84,7 +84,7 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, everySeconds =
   return state.key === key ? state : { value: null, error: null };
 }
 
-/** An error in words for a person. */
+/** Returns an error in words for a person. */
 export function textOf(error: unknown): string {
   if (isRefusal(error)) return refusalOf(error);
   if (error instanceof ApiError) return `No answer of the exchange came (HTTP status ${error.status}).`;
@@ -107,7 +107,7 @@ function forSeconds(seconds: number | null): string {
   return seconds === null ? '' : ` for ${seconds} s`;
 }
 
-/** The same for a request that was to change something. */
+/** The same for a request that changes something. */
 export function changeTextOf(error: unknown): string {
   return `${textOf(error)}${leavesOpen(error) ? ' It may have been carried out: look before you repeat it.' : ''}`;
 }

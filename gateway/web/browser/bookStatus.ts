@@ -1,4 +1,4 @@
-/** Says whether the shown book is the exchange's: its sequence while it is, and the cause while it is not. */
+/** Shows whether the displayed book is the exchange's: its sequence number if it is, the cause if it is not. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { clockTime } from './format.ts';

@@ -1,4 +1,4 @@
-/** The end of a sign-in at a provider: exchanges the code that it has sent back for a session, and goes on. */
+/** The end of a sign-in at a provider: exchanges the provider's code for a session, and goes on. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
@@ -16,7 +16,7 @@ export function CallbackPage({ provider, query }: CallbackProps): VNode {
       const value = query.get(name);
       if (value !== null) returned[name] = value;
     }
-    // The code is good once, and has no place in the history.
+    // The code works once, and does not belong in the history.
     history.replaceState(null, '', location.pathname);
     if (returned['code'] === undefined) setError('You were not signed in.');
     else {

@@ -1,7 +1,9 @@
-/** For what need not follow every frame: drawings that cost more than rows, and say less by the moment. */
+/**
+ * Slows down values that need not follow every frame: drawings that cost more than rows, and say less by the moment.
+ */
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-/** The value, at most so often; the last one is always shown in the end. */
+/** Returns the value, changed at most once in this time; the last value is always shown in the end. */
 export function useCalm<T>(value: T, everyMs: number): T {
   const [shown, show] = useState(value);
   const newest = useRef(value);

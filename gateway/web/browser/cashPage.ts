@@ -1,4 +1,4 @@
-/** Cashing in and out (RULES.md 16): beginning a session at the provider, and the sessions of the account. */
+/** Cashing in and out (RULES.md 16): starts a session at the provider, and shows the sessions of the account. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';

@@ -1,4 +1,4 @@
-/** One session of cashing in or out: how far it is in words, and the acts that are open to its person now. */
+/** One session of cashing in or out: its progress in words, and the actions that its person can take now. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
@@ -11,7 +11,7 @@ import { ask } from './session.ts';
 import { currentWallet } from './wallets.ts';
 
 const REFRESH_SECONDS = 2;
-/** Of cashing in; a transfer of cashing out has messages of its own (16.14). */
+/** Texts of cashing in; a transfer of cashing out has texts of its own (16.14). */
 const SAID: Readonly<Record<FiatStatus, string>> = {
   initiated: 'The session is being made.',
   awaiting_quote: 'The provider waits for you: say there what you buy.',
@@ -23,7 +23,7 @@ const SAID: Readonly<Record<FiatStatus, string>> = {
   cancelled: 'The session is cancelled.',
 };
 const ENDED: readonly FiatStatus[] = ['completed', 'failed', 'expired', 'cancelled'];
-/** The terms are not fixed yet, so the provider may be visited again. */
+/** In these states the terms are not fixed yet, so the provider may be visited again. */
 const OPEN_AT_PROVIDER: readonly FiatStatus[] = ['initiated', 'awaiting_quote'];
 
 const fiat = new FiatClient({ send: ask });

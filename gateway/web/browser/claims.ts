@@ -21,7 +21,7 @@ type ClaimsProps = {
 export function Claims({ redeemable, markets, onChanged }: ClaimsProps): VNode | null {
   const [said, say] = useState('');
   const place = useRef<HTMLParagraphElement>(null);
-  /** Markets whose claim was sent and not refused: they stay in the list until it is loaded anew. */
+  /** Markets whose claim was sent and not refused: they stay in the list until it is loaded again. */
   const claimed = useRef(new Set<string>()).current;
   if (redeemable.length === 0 && said === '') return null;
   const claim = async (marketId: string): Promise<void> => {
@@ -47,7 +47,7 @@ export function Claims({ redeemable, markets, onChanged }: ClaimsProps): VNode |
     )}</ul></section>`;
 }
 
-/** A claim pays once, so it may be asked for again; then "nothing to claim" says that the first one paid (14.24). */
+/** A claim pays once, so it may be repeated; "nothing to claim" then says that the first one has paid (14.24). */
 async function claimOnce(marketId: string, onUnanswered: () => void): Promise<void> {
   let isRepeated = false;
   try {

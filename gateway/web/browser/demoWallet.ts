@@ -1,6 +1,6 @@
 /**
- * A wallet for visitors of a demo who have none: its key is made and kept by this browser. It holds play money only, so
- * a key that any script of the page could read is good enough; it is no way to keep money.
+ * A wallet for visitors of a demo who have none: this browser makes its key and keeps it. It holds only play money, so
+ * a key that any script of the page could read is good enough; it is no way to keep real money.
  */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { toHex } from '../../../shared/base/hex.ts';

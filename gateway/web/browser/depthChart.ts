@@ -1,4 +1,4 @@
-/** The tokens that are bid for and offered down to each price, as two staircases. */
+/** The tokens bid for and offered up to each price, as two staircases. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { Level, Levels } from '../../../shared/client/stream/bookReplica.ts';
@@ -32,7 +32,7 @@ function staircase(levels: readonly Level[]): Step[] {
   });
 }
 
-/** From the best price outwards to the edge, then back along the bottom. */
+/** Draws from the best price outwards to the edge, then back along the bottom. */
 function outline(steps: readonly Step[], edgeX: number, most: number): string {
   if (steps.length === 0) return '';
   const y = (sum: number): string => (HEIGHT - (sum / most) * (HEIGHT - 4)).toFixed(1);

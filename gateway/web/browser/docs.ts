@@ -1,6 +1,6 @@
 /**
- * Buttons that copy the code of the documents (gateway/web/), and the search, a slash away from each page. Documents
- * read the same without this script; the page of the search is then a list.
+ * Buttons that copy the code of the documents (gateway/web/), and the search, which a slash opens from each page.
+ * Without this script the documents read the same; the page of the search is then a list.
  */
 import type { Entry, Found } from './docsSearch.ts';
 
@@ -47,7 +47,7 @@ document.addEventListener('keydown', (event) => {
   else location.assign('/docs/search');
 });
 
-/** The words stand behind the # of the address too, so that a search can be passed on, and gone back to. */
+/** The words are also after the # of the address, so that a search can be shared and gone back to. */
 async function openSearch(frame: HTMLElement): Promise<void> {
   const field = document.createElement('input');
   field.type = 'search';
@@ -85,7 +85,7 @@ async function openSearch(frame: HTMLElement): Promise<void> {
   show();
 }
 
-/** Down and up go through what was found, Enter in the field opens the first, Escape begins anew. */
+/** The arrow keys move through the results, Enter in the field opens the first, Escape clears the search. */
 function moveThrough(event: KeyboardEvent, field: HTMLInputElement, list: HTMLElement): void {
   const links = [...list.querySelectorAll('a')];
   const stops: HTMLElement[] = [field, ...links];

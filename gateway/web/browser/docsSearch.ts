@@ -2,7 +2,7 @@
 export type Entry = {
   readonly kind: string;
   readonly title: string;
-  /** The title of its page. */
+  /** The title of the entry's page. */
   readonly page: string;
   readonly href: string;
   readonly text: string;
@@ -14,7 +14,7 @@ const MOST_FOUND = 30;
 /** A word in the title says more than one in the text. */
 const TITLE_WEIGHT = 3;
 const WHOLE_TITLE_WEIGHT = 8;
-/** Rules decide where guides explain. */
+/** Rules rank above guides: rules decide, guides explain. */
 const KIND_WEIGHTS: Readonly<Record<string, number>> = {
   Rule: 1.2,
   Schema: 0.6,
@@ -49,13 +49,13 @@ export function searchOver(entries: readonly Entry[]): (query: string) => Found[
   };
 }
 
-/** Zero without the word; a long text has every word once, so it counts for less. */
+/** Zero without the word. A long text contains many words, so its words count for less. */
 function weightOf({ title, text }: Read, pattern: RegExp, averageLength: number): number {
   const inTitle = pattern.test(title) ? TITLE_WEIGHT : 0;
   return inTitle + (pattern.test(text) ? 2 / (1 + text.length / averageLength) + 0.5 : 0);
 }
 
-/** The text around the longest word that is in it. */
+/** Returns the text around the longest of the words that it contains. */
 function excerptOf({ entry, text }: Read, patterns: readonly RegExp[]): string {
   const places = patterns.map((pattern) => pattern.exec(text)).filter((place) => place !== null);
   const [longest] = places.sort((one, other) => other[0].length - one[0].length);
@@ -65,7 +65,7 @@ function excerptOf({ entry, text }: Read, patterns: readonly RegExp[]): string {
   return `${start === 0 ? '' : '… '}${entry.text.slice(start, end)}${end < entry.text.length ? ' …' : ''}`;
 }
 
-/** Letters, digits and what holds numbers and names together; each word once. */
+/** Returns each word once: letters, digits, and characters that join numbers and names. */
 function wordsOf(text: string): string[] {
   return [...new Set(folded(text).match(/[\p{L}\p{N}]+(?:[._][\p{L}\p{N}]+)*/gu) ?? [])];
 }

@@ -1,6 +1,6 @@
 /**
- * Numbers as people read them. Amounts arrive as integers in text and are divided exactly; what is left out on the
- * screen is in the title of the element.
+ * Formats numbers for people. Amounts come as integers in text and are divided exactly; digits that are not shown are
+ * in the title of the element.
  */
 import { centsTowardsZero, tickToPrice, tryParsePriceTicks } from '../../../shared/base/units.ts';
 import type { Market } from '../../../shared/client/types.ts';
@@ -20,13 +20,13 @@ export function cents(price: string): string {
   return ticks < 0 ? price : `${ticks / 100}¢`;
 }
 
-/** The price of the other outcome: buying No at it is selling Yes at `price`, and the other way round. */
+/** Returns the price of the other outcome: buying No at that price is selling Yes at `price`, and vice versa. */
 export function complement(price: string): string {
   const ticks = tryParsePriceTicks(price, FINEST);
   return ticks < 0 ? price : tickToPrice(FINEST - ticks, FINEST);
 }
 
-/** Of two prices of one book, the larger one first. */
+/** The difference of two prices of one book, the higher one first. */
 export function difference(high: string, low: string): string {
   return tickToPrice(tryParsePriceTicks(high, FINEST) - tryParsePriceTicks(low, FINEST), FINEST);
 }
@@ -44,13 +44,13 @@ export function usdc(decimal: string): string {
   return `$${GROUPED.format(BigInt(whole))}.${fraction.slice(0, 2).padEnd(2, '0')}`;
 }
 
-/** A gain with its sign, to the cent, rounded down: a loss is never shown as less than it is. */
+/** A gain with its sign, to the cent, rounded down: a loss never looks smaller than it is. */
 export function gain(micro: bigint): string {
   const below = micro < 0n && micro % MICRO_PER_CENT !== 0n ? 1n : 0n;
   return signed(centsTowardsZero((micro / MICRO_PER_CENT - below) * MICRO_PER_CENT));
 }
 
-/** Like `units` where there is little room: from a million on it is rounded. */
+/** Like `units`, but rounded from a million on, for narrow places. */
 export function briefUnits(atomic: string | bigint): string {
   const value = BigInt(atomic);
   return value < MILLION * ATOMIC_PER_UNIT ? units(value) : short(Number(value / ATOMIC_PER_UNIT));
@@ -61,17 +61,17 @@ export function outcomeName(market: Market | undefined, index: number): string {
   return market?.outcomes[index] ?? (index === 0 ? 'Yes' : 'No');
 }
 
-/** The price in the finest steps of all grids, in which prices of one market can be compared whatever their form. */
+/** The price in the steps of the finest grid, in which all prices of a market can be compared. */
 export function finestTicks(price: string): number {
   return tryParsePriceTicks(price, FINEST);
 }
 
-/** "-1.25" with the sign that is read as one, and a plus where it is none. */
+/** "-1.25" with a minus that is read as one, and a plus for a positive number. */
 export function signed(decimal: string): string {
   return decimal.startsWith('-') ? `−${decimal.slice(1)}` : `+${decimal}`;
 }
 
-/** For sums of which the size matters: "1.2M". */
+/** For sums whose size matters: "1.2M". */
 export function short(value: number): string {
   return SHORT.format(value);
 }

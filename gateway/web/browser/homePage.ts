@@ -1,4 +1,4 @@
-/** Events with their leading markets: by category, or by the words of a search. */
+/** Events with their leading markets, by category or by the words of a search. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -11,7 +11,7 @@ import { Link, replaceQuery } from './router.ts';
 type Event = BrowsedEvents['events'][number];
 
 const EVENTS_A_PAGE = 24;
-/** An answer has no more of them; a search finds the others. */
+/** An answer has at most this many events; a search finds the others. */
 const MOST_EVENTS = 200;
 const REFRESH_SECONDS = 15;
 const TYPING_MS = 250;
@@ -48,7 +48,7 @@ export function HomePage(): VNode {
 
 type Filter = { readonly search: string; readonly category: string };
 
-/** The filter is in the address, so that it can be kept and passed on. */
+/** The filter is in the address, so that it can be bookmarked and shared. */
 function useFilter(): [Filter, (filter: Filter) => void] {
   const [filter, setFilter] = useState<Filter>(() => {
     const query = new URLSearchParams(location.search);

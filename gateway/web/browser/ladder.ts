@@ -1,6 +1,6 @@
 /**
- * The book as a ladder: asks above, bids below, the best prices in the middle. One price at a time can be reached by
- * the Tab key, the arrow keys go to the others, and Enter takes a price into the ticket.
+ * The book as a ladder: asks above, bids below, the best prices in the middle. The Tab key reaches one price, the arrow
+ * keys move to the others, and Enter takes a price into the ticket.
  */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
@@ -64,7 +64,7 @@ function LadderRow(props: LadderRowProps): VNode {
   const { side, deepest, isReached: isTaken, isOwn, isTabStop, onChoose, onFocus } = props;
   const share = Number((sumAtomic * 100n) / deepest);
   const price = cents(level.price);
-  // A click by the keyboard counts no clicks of the mouse.
+  // A click by keyboard has a click count of zero.
   const onClick = ({ detail }: MouseEvent): void => onChoose({ cents: price.slice(0, -1), movesFocus: detail === 0 });
   const note = [isTaken && 'your ticket takes it', isOwn && 'you have orders here'].filter(Boolean).join(', ');
   return html`<tr class=${`${side}${isTaken ? ' taken' : ''}`} style=${{ '--share': `${share}%` }}
@@ -84,7 +84,7 @@ function isReached({ price }: Level, side: 'ask' | 'bid', reach: Reach): boolean
   return reach.side === 'BUY' ? ticks <= reach.lastTicks : ticks >= reach.lastTicks;
 }
 
-/** From one price to the next one on the screen. */
+/** Moves the focus from one price to the next on the screen. */
 function moveFocus(event: KeyboardEvent, table: HTMLTableElement | null): void {
   const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
   if (by === undefined || table === null) return;

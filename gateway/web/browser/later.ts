@@ -1,4 +1,4 @@
-/** Views whose code is loaded when they are shown for the first time, so that the first view does not wait for it. */
+/** Loads the code of views when they are first shown, so that the first view does not wait for it. */
 import { html } from 'htm/preact';
 import type { ComponentType, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
@@ -18,7 +18,7 @@ export function later<P>(load: () => Promise<ComponentType<P>>): (props: P) => V
     }, []);
     if (loaded !== null) return html`<${loaded} ...${props} />`;
     if (!hasFailed) return html`<p class="quiet">Loading …</p>`;
-    // After an upgrade of the exchange the files of the page before are gone.
+    // After an upgrade of the exchange the files of the older page are gone.
     return html`<h1>This view could not be loaded</h1>
       <p><button type="button" onClick=${() => location.reload()}>Load the page again</button></p>`;
   };

@@ -17,7 +17,7 @@ export type LiveBook = {
   readonly sequence: number | null;
   /** Time of the last change, in Unix milliseconds. */
   readonly changedMs: number;
-  /** Of Yes and of No. */
+  /** Levels of Yes and of No. */
   readonly levels: readonly [Levels, Levels];
   /** Trades since the view was opened, newest first. */
   readonly trades: readonly TradeFrame[];
@@ -40,7 +40,7 @@ export function useBook(marketId: string): LiveBook {
   const kept = useRef<{ readonly marketId: string; trades: readonly TradeFrame[] }>({ marketId, trades: [] });
   useEffect(() => {
     if (owner === null) return;
-    // Trades that were seen stay when the visitor signs in or out.
+    // Trades already seen stay when the visitor signs in or out.
     if (kept.current.marketId !== marketId) kept.current = { marketId, trades: [] };
     const seen = kept.current;
     let cause: StaleCause | null = null;

@@ -1,6 +1,6 @@
 /**
- * The page: events and markets, live. It is what a browser runs, served as it stands here without its types
- * (gateway/web/pageBuild.ts), so it may import only what runs in browsers.
+ * The page: events and markets, live. A browser runs this code as it is served, only without its types
+ * (gateway/web/pageBuild.ts), so it may import only code that runs in browsers.
  */
 import { html, render } from 'htm/preact';
 import type { VNode } from 'preact';
@@ -21,7 +21,7 @@ const LeadersPage = later(async () => (await import('./leadersPage.ts')).Leaders
 const MarketPage = later(async () => (await import('./marketPage.ts')).MarketPage);
 const PortfolioPage = later(async () => (await import('./portfolioPage.ts')).PortfolioPage);
 
-/** The paths of the navigation, in its order. */
+/** The paths of the navigation, in order. */
 const NAVIGATION: readonly (readonly [to: string, label: string])[] = [
   ['/', 'Markets'],
   ['/portfolio', 'Portfolio'],
@@ -34,7 +34,7 @@ const NAVIGATION: readonly (readonly [to: string, label: string])[] = [
 function App(): VNode {
   const place = usePlace();
   const main = useRef<HTMLElement>(null);
-  // The keyboard and screen readers go on from the start of the new view, as they do in a new document.
+  // The keyboard and screen readers start at the beginning of the new view, as in a new document.
   useEffect(() => {
     if (place.moves > 0) main.current?.focus();
   }, [place.path]);
@@ -65,7 +65,7 @@ function UnreadCount(): VNode | null {
 
 function viewOf({ path, query, moves }: Place): VNode {
   const [, first, second, third] = path.split('/');
-  // Its filter is in the address, which a move sets anew.
+  // The filter of this view is in the address, which a move replaces.
   if (first === '') return html`<${HomePage} key=${moves} />`;
   if (first === 'portfolio') return html`<${PortfolioPage} />`;
   if (first === 'activity') return html`<${ActivityPage} />`;
@@ -75,7 +75,7 @@ function viewOf({ path, query, moves }: Place): VNode {
   if (first === 'auth' && second === 'callback' && third) {
     return html`<${CallbackPage} provider=${third} query=${query} />`;
   }
-  // A view of another market is another view: nothing of the first one may stay on the screen.
+  // Another market is another view: nothing of the first one may stay on the screen.
   if (first === 'events' && second) return html`<${EventPage} key=${path} slug=${decodeURIComponent(second)} />`;
   if (first === 'markets' && second) return html`<${MarketPage} key=${path} id=${second} />`;
   return html`<h1>Nothing here</h1><p><${Link} to="/">All markets</${Link}></p>`;

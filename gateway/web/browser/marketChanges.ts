@@ -1,4 +1,4 @@
-/** Counts the changes of the market that is open, so that it is loaded anew at once: its status, stage, fee, times. */
+/** Counts the changes of the open market (status, stage, fee, times), so that it is loaded again at once. */
 import { useEffect, useState } from 'preact/hooks';
 import { streamOf, useStreamOwner } from './stream.ts';
 

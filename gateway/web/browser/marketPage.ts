@@ -22,7 +22,7 @@ import { Tape } from './tape.ts';
 import { type ChosenPrice, type Reach, TicketPanel } from './ticket.ts';
 import { Waiting } from './waiting.ts';
 
-/** For its volume: changes of the market come by themselves. */
+/** Refreshes the volume; other changes of the market come by themselves. */
 const REFRESH_SECONDS = 60;
 const ORDERS_SECONDS = 30;
 const PRICE_MS = 1000;
@@ -40,7 +40,7 @@ export function MarketPage({ id }: { readonly id: string }): VNode {
 type OpenMarketProps = {
   readonly market: Market;
   readonly error: string | null;
-  /** Orders that were sent from here: the answer to one may be that the market has ended. */
+  /** Orders sent from here: the answer to one may say that the market has ended. */
   readonly orders: number;
   readonly onOrder: () => void;
 };
@@ -51,7 +51,7 @@ function OpenMarket({ market, error, orders, onOrder }: OpenMarketProps): VNode 
   const [reach, setReach] = useState<Reach>(null);
   const [changed, setChanged] = useState(0);
   const book = useBook(market.id);
-  // Loaded anew after each order and each event of the account.
+  // Loads again after each order and each event of the account.
   const round = orders + changed + useAccountChanges();
   const own = useOrdersHere(market, round);
   useTitle(market.title);
@@ -59,7 +59,7 @@ function OpenMarket({ market, error, orders, onOrder }: OpenMarketProps): VNode 
   const yes = useRef(book.levels[0]);
   yes.current = book.levels[0];
   const charts = useCharts(market, book, outcome);
-  // The same element is not drawn again: these do not change with every frame.
+  // Preact does not draw the same element again: these do not change with every frame.
   const tape = useMemo(() => html`<${Tape} marketId=${market.id} trades=${book.trades} />`, [market.id, book.trades]);
   const ownOrders = useMemo(
     () =>
@@ -107,7 +107,7 @@ type OutcomesProps = {
   readonly onChange: (outcome: 0 | 1) => void;
 };
 
-/** Each with what it costs to buy now. */
+/** Each outcome with the price at which it can be bought now. */
 function Outcomes({ market, book, outcome, onChange }: OutcomesProps): VNode {
   return html`<div class="outcomes" role="group" aria-label="Outcome">${market.outcomes.map((label, index) => {
     const ask = book.levels[index as 0 | 1].asks.at(0);
@@ -117,7 +117,7 @@ function Outcomes({ market, book, outcome, onChange }: OutcomesProps): VNode {
   })}</div>`;
 }
 
-/** A chart costs more to draw than a row: its price follows once a second, its depth five times. */
+/** A chart costs more to draw than a row: its price is updated once a second, its depth five times. */
 function useCharts(market: Market, book: LiveBook, outcome: 0 | 1): VNode {
   const name = market.outcomes[outcome];
   const trades = useCalm(book.trades, PRICE_MS);
@@ -160,7 +160,7 @@ function OrdersHere({ market, orders, yes, onChanged }: OrdersHereProps): VNode 
   </section>`;
 }
 
-/** In the terms of the outcome that is shown. */
+/** Prices in terms of the displayed outcome. */
 function pricesOf(orders: readonly UserOrder[] | null, outcome: 0 | 1): ReadonlySet<number> {
   const prices = (orders ?? []).map(({ price, outcome_index }) =>
     finestTicks(outcome_index === outcome ? price : complement(price)),

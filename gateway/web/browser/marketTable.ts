@@ -1,6 +1,6 @@
 /**
- * Markets with what Yes and No cost now: a row each, the best prices refreshed while they are on the screen. Where
- * nothing is offered the last trade is shown, as such; a market that was never quoted or traded has no price.
+ * Markets with the present cost of Yes and No: a row each, with best prices refreshed while they are on the screen. If
+ * nothing is offered, the last trade is shown, marked as such; a market that was never quoted or traded has no price.
  */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
@@ -18,7 +18,7 @@ type MarketTableProps = {
   readonly caption: string;
   /** The prices that came with the markets. */
   readonly quotes?: Readonly<Record<string, Quoted>>;
-  /** Best prices are loaded every so many seconds. */
+  /** Seconds between two loads of the best prices. */
   readonly refreshSeconds?: number;
 };
 
@@ -38,7 +38,7 @@ export function MarketTable({ markets, caption, quotes, refreshSeconds }: Market
   </table>`;
 }
 
-/** Buying No at a price is selling Yes at the rest of the unit, so the bid for Yes says what No costs. */
+/** Buying No at a price is selling Yes at one minus that price, so the bid for Yes gives the cost of No. */
 function MarketRow({ market, quoted }: { readonly market: Market; readonly quoted: Quoted }): VNode {
   const { best_bid: bid, best_ask: ask, last_price: last = null } = quoted;
   const other = (price: string | null): string | null => (price === null ? null : complement(price));

@@ -1,4 +1,4 @@
-/** The markets that rows of the account name, loaded as they are needed and kept. */
+/** The markets that the account's rows name, loaded when needed and kept. */
 import { useEffect, useState } from 'preact/hooks';
 import type { Market } from '../../../shared/client/types.ts';
 import { get } from './api.ts';
@@ -7,7 +7,7 @@ const MARKETS_AT_ONCE = 20;
 
 const known = new Map<string, Market>();
 
-/** A few at a time; those that could not be loaded are tried again with the next rows. */
+/** Loads a few at a time; markets that could not be loaded are tried again with the next rows. */
 export function useMarkets(rows: readonly { readonly market_id: string }[]): ReadonlyMap<string, Market> {
   const [loads, setLoads] = useState(0);
   const unknown = [...new Set(rows.map(({ market_id }) => market_id))].filter((id) => !known.has(id));

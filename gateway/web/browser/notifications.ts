@@ -52,7 +52,7 @@ export function NotificationsPanel(): VNode {
   </section>`;
 }
 
-/** One request for all pages that are shown: a list of up to a hundred. */
+/** Loads all displayed pages in one request: a list of up to a hundred. */
 function loadPages(pages: number): Promise<Notifications> {
   return ask('GET', `/v1/notifications?limit=${Math.min(MOST_SHOWN, pages * ROWS_A_PAGE)}`);
 }

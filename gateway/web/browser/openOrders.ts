@@ -6,11 +6,11 @@ import { get, useLoaded } from './api.ts';
 import { complement, FINEST, finestTicks } from './format.ts';
 import { ask } from './session.ts';
 
-/** The orders and tokens that are filled before an order at its own price. */
+/** The orders and tokens ahead of an order at its own price. */
 export type Queued = { readonly aheadOrders: number; readonly aheadAtomic: bigint };
 
 const ORDERS_A_PAGE = 200;
-/** An account with more of them trades by a program. */
+/** An account with more open orders than fit trades by a program. */
 const MOST_PAGES = 5;
 const QUEUES_SECONDS = 10;
 const MOST_LEVELS = 100;
@@ -30,7 +30,7 @@ export async function openOrders(): Promise<UserOrder[]> {
   return found;
 }
 
-/** The tokens that are still to be filled: what a buyer has left is USDC at the price that was signed. */
+/** The tokens still to be filled: a buyer's remainder is USDC at the signed price. */
 export function leftAtomic({ side, price, remaining }: UserOrder): bigint {
   if (side === 'SELL') return BigInt(remaining);
   return (BigInt(remaining) * BigInt(FINEST)) / BigInt(finestTicks(price));
@@ -41,8 +41,8 @@ export function wholeAtomic(order: UserOrder): bigint {
 }
 
 /**
- * The queue position of each order by its id, from one read of the book order by order: asking for each order would
- * soon be too many requests. The book is read anew as soon as another list of the orders is there.
+ * Returns the queue position of each order by its id, from one read of the book with its orders: a request for each
+ * order would soon be too many. The book is read again as soon as there is a new list of orders.
  */
 export function useQueues(
   marketId: string,
@@ -64,7 +64,7 @@ export function useQueues(
   return useLoaded(key, load, QUEUES_SECONDS, list.round).value ?? NO_QUEUES;
 }
 
-/** The number of levels that hold all of the orders, even those that the stream has not brought yet. */
+/** The number of levels that contain all of the orders, even orders that the stream has not brought yet. */
 function depthOf(orders: readonly UserOrder[], yes: Levels): number {
   const ranks = orders.map(({ side, outcome_index, price }) => {
     const isBid = (side === 'BUY') === (outcome_index === 0);

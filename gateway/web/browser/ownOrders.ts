@@ -1,4 +1,4 @@
-/** The open orders of the account: what is left of each, its queue position, and buttons that change and cancel it. */
+/** The open orders of the account: each with its remainder, its queue position, and buttons to change and cancel it. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useRef, useState } from 'preact/hooks';
@@ -16,9 +16,9 @@ const SECOND_MS = 1000;
 
 type OwnOrdersProps = {
   readonly orders: readonly UserOrder[];
-  /** By id, as far as they are known. */
+  /** Markets by id, as far as they are loaded. */
   readonly markets: ReadonlyMap<string, Market>;
-  /** Of the orders of one market, by the id of the order; without it there are orders of several markets. */
+  /** Queue positions by order id, for the orders of one market; absent if the orders are of several markets. */
   readonly queues?: ReadonlyMap<string, Queued>;
   readonly onChanged: () => void;
 };
@@ -27,12 +27,12 @@ export function OwnOrders({ orders, markets, queues, onChanged }: OwnOrdersProps
   const [said, say] = useState('');
   const [amended, setAmended] = useState<string | null>(null);
   const place = useRef<HTMLParagraphElement>(null);
-  /** Orders whose cancel was sent and not refused: they stay in the list until it is loaded anew. */
+  /** Orders whose cancel was sent and not refused: they stay in the list until it is loaded again. */
   const cancelled = useRef(new Set<string>()).current;
   const done = (text: string): void => {
     say(text);
     setAmended(null);
-    // The button goes with its order: the keyboard goes on from here.
+    // The button disappears with its order: the keyboard goes on from here.
     place.current?.focus();
   };
   const cancel = async (hash: string): Promise<void> => {
@@ -133,15 +133,15 @@ async function cancelOrder(hash: string, onUnanswered: () => void): Promise<stri
     );
     return 'Cancelled.';
   } catch (error) {
-    // The answer that was lost may have been that of the cancel.
+    // The lost answer may have been that of the cancel.
     if (isRepeated && error instanceof ApiError && error.code === 'ORDER_NOT_CANCELLABLE') return 'It is closed.';
     throw error;
   }
 }
 
 /**
- * One after the other: cancelling many by one request is not for sessions (RULES.md 15.3). What is refused stays in the
- * list; the end of the quota is waited for.
+ * Cancels one after the other: sessions may not cancel many orders by one request (RULES.md 15.3). Refused orders stay
+ * in the list; if the quota is used up, this waits.
  */
 async function cancelOrders(orders: readonly UserOrder[], say: (text: string) => void): Promise<string> {
   let cancelled = 0;

@@ -1,4 +1,4 @@
-/** Makes an order from what the ticket says, has the wallet sign it, and sends it. */
+/** Makes an order from the ticket, has the wallet sign it, and sends it. */
 import type { Outcome } from '../../../shared/base/codes.ts';
 import { sumToDecimal } from '../../../shared/base/units.ts';
 import { ApiError } from '../../../shared/client/http.ts';
@@ -20,13 +20,13 @@ import { sendOnce } from './sending.ts';
 import { ask } from './session.ts';
 import { currentWallet } from './wallets.ts';
 
-/** Everything of an order that its person chooses. */
+/** The parts of an order that its person chooses. */
 type Choice = {
   readonly market: Market;
   readonly ticksPerUnit: number;
   readonly outcome: Outcome;
   readonly side: Side;
-  /** In USDC: "0.555". */
+  /** Price in USDC: "0.555". */
   readonly price: string;
   readonly sizeAtomic: bigint;
   readonly timeInForce: TimeInForceName;
@@ -34,7 +34,7 @@ type Choice = {
   readonly isPostOnly: boolean;
   readonly leastNetAtomic: bigint;
   readonly selfTrade: SelfTradeName;
-  /** Of an order that replaces another: its names stay. */
+  /** Names of an order that replaces another: they stay. */
   readonly names?: { readonly client_order_id?: string | undefined; readonly order_group?: string | undefined };
 };
 
@@ -42,7 +42,10 @@ export async function place(choice: Choice, onUnanswered: () => void): Promise<P
   return checked(sendOnce('POST', '/v1/orders', await signed(choice), onUnanswered));
 }
 
-/** Replaces an open order by a new one in one step, unless it was filled since it was shown (RULES.md 7.10, 7.15). */
+/**
+ * Replaces an open order by a new one in one step, unless the order was filled since it was shown (RULES.md 7.10,
+ * 7.15).
+ */
 export async function amend(old: UserOrder, choice: Choice, onUnanswered: () => void): Promise<AmendResponse> {
   const body = { new_order: await signed(choice), expected_remaining: old.remaining };
   return checked(sendOnce('PUT', `/v1/orders/${old.order_hash}/amend`, body, onUnanswered));
@@ -50,7 +53,7 @@ export async function amend(old: UserOrder, choice: Choice, onUnanswered: () => 
 
 let domain: Promise<Eip712Domain> | null = null;
 
-/** The same for all orders, as long as they are accepted. */
+/** Loads the domain once for all orders, as long as it is accepted. */
 function signingDomain(): Promise<Eip712Domain> {
   domain ??= get<PlatformConfig>('/v1/platform/config').then((config) => config.eip712_domain!);
   domain.catch(forgetDomain);
@@ -63,7 +66,7 @@ function forgetDomain(): void {
 
 let floor: { readonly wallet: string; readonly nonce: Promise<NonceFloor> } | null = null;
 
-/** The least nonce that the exchange takes from the wallet (RULES.md 5.12). */
+/** The lowest nonce that the exchange accepts from the wallet (RULES.md 5.12). */
 async function nonceOf(wallet: string): Promise<number> {
   if (floor?.wallet !== wallet) floor = { wallet, nonce: ask('GET', `/v1/wallets/${wallet}/nonce-floor`) };
   floor.nonce.catch(forgetFloor);
@@ -74,7 +77,7 @@ function forgetFloor(): void {
   floor = null;
 }
 
-/** A signature that is refused may be one for contracts that have been replaced, or below a floor that was raised. */
+/** A refused signature may have been made for contracts that were replaced, or below a floor that was raised. */
 async function checked<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;

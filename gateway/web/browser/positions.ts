@@ -1,4 +1,4 @@
-/** The positions of the account: what they cost, what they are worth at the prices of now, and the gain between. */
+/** The positions of the account: their cost, their worth at present prices, and the gain. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { Market, Position } from '../../../shared/client/types.ts';
@@ -47,7 +47,7 @@ function PositionRow({ position, value: { worthMicro, gainMicro }, market }: Pos
     <td class="wide">${realized === null ? '–' : gain(BigInt(realized.replace('.', '')))}</td></tr>`;
 }
 
-/** Over the positions of which it is known. */
+/** Totals over the positions whose values are known. */
 function Totals({ values }: { readonly values: readonly Value[] }): VNode {
   const sum = (of: (value: Value) => bigint | null): bigint =>
     values.reduce((total, value) => total + (of(value) ?? 0n), 0n);
@@ -56,7 +56,7 @@ function Totals({ values }: { readonly values: readonly Value[] }): VNode {
     <td><${Gain} micro=${sum(({ gainMicro }) => gainMicro)} /></td><td class="wide"></td></tr></tfoot>`;
 }
 
-/** The sign says what the colour says. */
+/** The sign says the same as the colour. */
 function Gain({ micro }: { readonly micro: bigint | null }): VNode {
   if (micro === null) return html`–`;
   return html`<span class=${micro < 0n ? 'no' : 'yes'}>${gain(micro)}</span>`;

@@ -1,11 +1,11 @@
 /**
- * Turns what is typed into the ticket into an order, and says what it costs and brings: exactly, in ticks, lots and
- * micro-USDC, as the exchange counts (RULES.md 2.3). What the exchange would refuse is refused here, in words; what
- * depends on the book of this moment is only a warning, because the book may be another when the order arrives.
+ * Turns the inputs of the ticket into an order and computes its cost and gain exactly, in ticks, lots and micro-USDC,
+ * as the exchange does (RULES.md 2.3). An order that the exchange would refuse is refused here, in words. If a refusal
+ * depends on the present book it is only a warning, because the book may have changed when the order arrives.
  *
  * Invariants:
- *   PREVIEW-1  A buyer pays at most `notionalMicro`, a seller whose order is filled whole gets at least
- *              `receivedAtomic`: both are counted at the limit price, and no fill is worse.
+ *   PREVIEW-1  A buyer pays at most `notionalMicro`; a seller whose order is filled completely gets at least
+ *              `receivedAtomic`. Both are computed at the limit price, and no fill is worse.
  */
 import {
   NOT_A_NUMBER,
@@ -19,10 +19,10 @@ import type { Levels } from '../../../shared/client/stream/bookReplica.ts';
 import { feeOf, type Side, type Sweep, sweep } from '../../../shared/client/sweep.ts';
 import type { SelfTradeName, TimeInForceName } from '../../../shared/client/types.ts';
 
-/** `MARKET` takes what is in the book at once, for so much money or so many tokens. */
+/** `MARKET` takes the present orders of the book at once, for an amount of money or of tokens. */
 export type Kind = TimeInForceName | 'MARKET';
 
-/** As it is typed. */
+/** The inputs as typed. */
 export type Ticket = {
   readonly side: Side;
   readonly kind: Kind;
@@ -30,14 +30,14 @@ export type Ticket = {
   readonly cents: string;
   /** In tokens. */
   readonly size: string;
-  /** In USDC, what a buyer at the market spends. */
+  /** The USDC that a buyer at the market spends. */
   readonly budget: string;
-  /** Ticks by which the price of an order at the market may be worse than the book says. */
+  /** Ticks by which an order at the market may trade at worse prices than the book shows. */
   readonly slippageTicks: number;
-  /** Of GTD, in the time of the browser: "2026-11-22T18:00". */
+  /** Time of GTD in the browser's time zone: "2026-11-22T18:00". */
   readonly expiresAt: string;
   readonly isPostOnly: boolean;
-  /** The least that FOK and FAK receive after the fee, in what they receive; empty for none. */
+  /** The least amount after the fee that FOK and FAK must receive; empty for none. */
   readonly leastNet: string;
   readonly selfTrade: SelfTradeName;
 };
@@ -46,7 +46,7 @@ export type Grid = {
   readonly ticksPerUnit: number;
   readonly minSizeAtomic: number;
   readonly feeBps: number;
-  /** Tokens of the outcome of which no other order sells any: a seller may sell all their lots, however few. */
+  /** Tokens of the outcome if no other order sells any: then all lots may be sold, however few. */
   readonly freeHoldingAtomic?: bigint | null;
 };
 
@@ -58,15 +58,15 @@ export type Preview = {
   readonly timeInForce: TimeInForceName;
   readonly expirationSec: number;
   readonly leastNetAtomic: bigint;
-  /** USDC paid by a buyer, or received by a seller before the fee, if all is filled at the limit. */
+  /** USDC that a buyer pays, or that a seller receives before the fee, if everything is filled at the limit. */
   readonly notionalMicro: bigint;
-  /** A buyer pays it in tokens, a seller in USDC. */
+  /** A buyer pays the fee in tokens, a seller in USDC. */
   readonly feeAtomic: bigint;
-  /** Tokens of a buyer, or USDC of a seller, after the fee. */
+  /** Tokens of a buyer or USDC of a seller, after the fee. */
   readonly receivedAtomic: bigint;
-  /** The part that trades with the book as it is at this moment. */
+  /** The part that would trade with the present book. */
   readonly taken: Sweep;
-  /** The exchange would refuse the order as the book is, and why. */
+  /** Why the exchange would refuse the order with the present book; null if it would not. */
   readonly warning: string | null;
 };
 
@@ -113,7 +113,7 @@ export function wholeLots(atomic: bigint, ticksPerUnit: number): bigint {
   return atomic - (atomic % BigInt(ticksPerUnit));
 }
 
-/** The price in cents one or more ticks further, within the grid: for the arrow keys. */
+/** Returns the price in cents one or more ticks further, within the grid: for the arrow keys. */
 export function stepCents(cents: string, ticksPerUnit: number, byTicks: number): string {
   const ticks = ticksOf(cents, ticksPerUnit);
   const from = ticks === NOT_A_NUMBER ? Math.floor(ticksPerUnit / 2) : ticks + byTicks;
@@ -138,7 +138,7 @@ function limitOrder({ cents, size }: Ticket, { ticksPerUnit }: Grid): Limited | 
   return typeof sizeAtomic === 'bigint' ? { limitTicks, sizeAtomic } : sizeAtomic;
 }
 
-/** The slippage is beyond the last price that the order reaches now, which the ticket shows (SWEEP-1). */
+/** The slippage is added to the last price that the order reaches now, which the ticket shows (SWEEP-1). */
 function marketOrder({ side, size, budget, slippageTicks }: Ticket, grid: Grid, book: Levels): Limited | Problem {
   const { ticksPerUnit } = grid;
   const field = side === 'BUY' ? 'budget' : 'size';
@@ -177,7 +177,7 @@ function leastNetOf({ kind, leastNet }: Ticket): bigint | Problem {
 
 type Found = Omit<Preview, 'warning'>;
 
-/** In the order in which the exchange refuses (RULES.md 6.8). */
+/** Checks in the order in which the exchange refuses (RULES.md 6.8). */
 function warningOf(found: Found, ticket: Ticket, feeBps: number): string | null {
   const { taken, sizeAtomic, timeInForce, leastNetAtomic } = found;
   if (timeInForce === 'GTC' || timeInForce === 'GTD') {

@@ -12,7 +12,7 @@ type PriceChartProps = { readonly marketId: string; readonly outcome: 0 | 1; rea
 const INTERVALS = ['1m', '5m', '1h', '1d'] as const;
 type Interval = (typeof INTERVALS)[number];
 type Shown = { readonly interval: Interval; readonly history: PriceHistory['history'] };
-/** With fewer points of its history a market is shown by a finer interval, unless the visitor has chosen one. */
+/** A market with fewer points than this is shown by a finer interval, unless the visitor has chosen one. */
 const ENOUGH_POINTS = 12;
 const HEIGHT = 220;
 const SECOND_MS = 1000;
@@ -33,7 +33,7 @@ export function PriceChart({ marketId, outcome, trades }: PriceChartProps): VNod
       .reverse()
       .filter(([time]) => time > loadedUntil),
   );
-  // The last price is the price until now.
+  // The last price holds until now.
   const newest = all.at(-1);
   if (newest !== undefined) all.push([Math.max(newest[0], Math.ceil(Date.now() / MINUTE_MS) * MINUTE), newest[1]]);
   return html`
@@ -57,7 +57,7 @@ async function loadHistory(marketId: string, interval: Interval): Promise<Shown>
   return { interval, history };
 }
 
-/** Of a young market hours are too coarse to show anything. */
+/** Hours are too coarse to show anything of a young market. */
 async function loadFitting(marketId: string): Promise<Shown> {
   for (const interval of ['1h', '5m'] as const) {
     const shown = await loadHistory(marketId, interval);
@@ -66,7 +66,7 @@ async function loadFitting(marketId: string): Promise<Shown> {
   return loadHistory(marketId, '1m');
 }
 
-/** Its time in seconds, and its price as one of Yes. */
+/** Returns the time in seconds and the price in terms of Yes. */
 function sold({ data, timestamp }: TradeFrame): [number, number] {
   return [timestamp / SECOND_MS, data.outcome_index === 0 ? Number(data.price) : 1 - Number(data.price)];
 }
@@ -105,7 +105,7 @@ function Plot({ times, prices }: PlotProps): VNode {
   return html`<div class="plot" ref=${place} role="img" aria-label=${label}></div>`;
 }
 
-/** Colours come from the style sheet, which knows of dark and light. */
+/** Colours come from the style sheet, which handles dark and light. */
 function options(place: HTMLElement): UPlot.Options {
   const style = getComputedStyle(place);
   const line = style.getPropertyValue('--accent');

@@ -1,4 +1,4 @@
-/** Requests that need a fresh proof of the person (RULES.md 15.45). */
+/** Sends requests that need a fresh proof of the person (RULES.md 15.45). */
 import { ApiError } from '../../../shared/client/http.ts';
 import { WalletsClient } from '../../../shared/client/wallets.ts';
 import { ask } from './session.ts';
@@ -6,7 +6,7 @@ import { currentWallet } from './wallets.ts';
 
 const wallets = new WalletsClient({ origin: location.origin, send: ask }, undefined);
 
-/** Where the proof is too old, the wallet gives a new one, and the request is sent again. */
+/** If the proof is too old, the wallet gives a new one and the request is sent again. */
 export async function provedAnew<T>(send: () => Promise<T>): Promise<T> {
   try {
     return await send();

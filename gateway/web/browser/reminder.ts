@@ -1,8 +1,9 @@
 /**
- * Reminds a visitor, as often as it wished, for how long it has been signed in and how the day went (RULES.md 11.1).
+ * Reminds visitors at the interval that they have chosen how long they have been signed in and how the day went
+ * (RULES.md 11.1).
  *
  * Invariants:
- *   REMINDER-1  All tabs count from the same sign-in, and a reminder that one of them has shown is not due in another.
+ *   REMINDER-1  All tabs count from the same sign-in, and a reminder shown in one tab is not due in another.
  */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
@@ -15,7 +16,7 @@ import { ask, signOut, useVisitor } from './session.ts';
 import { read, remove, write } from './storage.ts';
 
 const CHANGED = 'preferenceschanged';
-/** The account, the time of its sign-in and the reminders shown since, with blanks between them. */
+/** The account, the time of its sign-in and the number of reminders shown since, separated by spaces. */
 const KEPT = 'reminders';
 const MINUTE_MS = 60_000;
 const LATEST_CHECK_MS = 20_000;
@@ -58,7 +59,7 @@ function OwnReminder({ accountId }: { readonly accountId: string }): VNode | nul
       keep(accountId, { sinceMs, shown: passed });
       setDue(Math.floor((Date.now() - sinceMs) / MINUTE_MS));
     };
-    // An interval that was just chosen is not due at once for the time before.
+    // A newly chosen interval does not make reminders for the time before it due.
     if (chosen.current !== undefined && chosen.current !== every) {
       const { sinceMs } = countOf(accountId);
       keep(accountId, { sinceMs, shown: Math.floor((Date.now() - sinceMs) / (every * MINUTE_MS)) });
@@ -90,7 +91,7 @@ function Notice({ minutes, onClose }: NoticeProps): VNode {
   </dialog>`;
 }
 
-/** REMINDER-1. Counting begins with the first view of an account that is not the one before. */
+/** REMINDER-1. Counting begins with the first view of another account. */
 function countOf(accountId: string): Count {
   const [kept, since, shown] = (read(KEPT) ?? '').split(' ');
   if (kept === accountId) return { sinceMs: Number(since), shown: Number(shown) };

@@ -1,4 +1,4 @@
-/** Which view the address names. Links change the address without loading the document again. */
+/** The view that the address names. Links change the address without loading the document again. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
@@ -6,7 +6,7 @@ import { useEffect, useState } from 'preact/hooks';
 export type Place = {
   readonly path: string;
   readonly query: URLSearchParams;
-  /** 0 for the place at which the document was loaded, and one more with each move. */
+  /** 0 at the place where the document was loaded, and one more with each move. */
   readonly moves: number;
 };
 
@@ -32,14 +32,14 @@ export function goTo(target: string): void {
   dispatchEvent(new Event(MOVED));
 }
 
-/** Changes the address without an entry in the history: filters of a list. */
+/** Changes the address without a new entry in the history, for filters of a list. */
 export function replaceQuery(query: URLSearchParams): void {
   history.replaceState(null, '', query.size === 0 ? location.pathname : `?${query}`);
 }
 
 const SITE = document.title;
 
-/** The tab and the history of the browser call the view by its title. */
+/** Sets the title, by which the tab and the browser's history name the view. */
 export function useTitle(title: string | undefined): void {
   useEffect(() => {
     document.title = title === undefined ? SITE : `${title} · ${SITE}`;
@@ -51,7 +51,7 @@ export function useTitle(title: string | undefined): void {
 
 type LinkProps = { readonly to: string; readonly children?: unknown; readonly [attribute: string]: unknown };
 
-/** A click that asks for another tab or window is left to the browser. */
+/** A click for another tab or window is left to the browser. */
 export function Link({ to, children, ...attributes }: LinkProps): VNode {
   const onClick = (event: MouseEvent): void => {
     if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;

@@ -1,9 +1,9 @@
 /**
- * Sends signed orders so that each is carried out at most once, and finds out how one ended whose answer was lost.
+ * Sends signed orders so that each is carried out at most once, and finds out the result if an answer was lost.
  *
  * Invariants:
  *   SENDING-1  All attempts for one order have the same body and the same idempotency key, so the exchange carries out
- *              one of them and answers the others alike (RULES.md 6.7), also over a restart.
+ *              one of them and answers the others alike, even after a restart (RULES.md 6.7).
  */
 import { isNotConnected, meaningOf } from '../../../shared/client/answers.ts';
 import { ApiError } from '../../../shared/client/http.ts';
@@ -11,11 +11,11 @@ import { ask } from './session.ts';
 
 const UUID_BYTES = 16;
 const SECOND_MS = 1000;
-/** Longer than a restart takes; the idempotency key is good for a day. */
+/** Longer than a restart takes; the idempotency key is valid for a day. */
 const PATIENCE_MS = 60_000;
 const FIRST_PAUSE_MS = 500;
 const MOST_PAUSE_MS = 5000;
-/** Refusals that a repeat of the same request overcomes, once the outcome of the first attempt is not known. */
+/** Refusals after which a repeat of the same request may succeed, once the result of the first attempt is unknown. */
 const NOT_YET: readonly string[] = ['ENGINE_BUSY', 'RATE_LIMITED', 'NOT_MATCHING_LEADER', 'PLATFORM_PAUSED'];
 
 /** @param onUnanswered called when an answer was lost and the request is repeated */
@@ -24,7 +24,7 @@ export function sendOnce<T>(method: string, path: string, body: unknown, onUnans
   return untilAnswered(() => ask<T>(method, path, body, headers), onUnanswered);
 }
 
-/** For requests that may be carried out twice without harm, such as cancels. */
+/** For requests that may be repeated without harm, such as cancels. */
 export async function untilAnswered<T>(send: () => Promise<T>, onUnanswered: () => void): Promise<T> {
   const startedMs = performance.now();
   let isUnsettled = false;
@@ -48,7 +48,7 @@ function isOneOf(error: unknown, codes: readonly string[]): boolean {
   return error instanceof ApiError && codes.includes(error.code);
 }
 
-/** A random UUID; `crypto.randomUUID` is there only where the page came over TLS. */
+/** A random UUID; `crypto.randomUUID` exists only on pages loaded over TLS. */
 function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(UUID_BYTES));
   bytes[6] = (bytes[6] & 0x0f) | 0x40;

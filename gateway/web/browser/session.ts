@@ -1,9 +1,10 @@
 /**
- * The session of the visitor. The access token is kept in memory only; over a reload there is the cookie that renews
- * it, which scripts cannot read.
+ * The session of the visitor. The access token is kept only in memory; after a reload a cookie, which scripts cannot
+ * read, renews it.
  *
  * Invariants:
- *   WEBSESSION-1  All tabs show the same visitor: they share the cookie, so one that signs in or out does so for all.
+ *   WEBSESSION-1  All tabs show the same visitor: they share the cookie, so signing in or out in one tab does so in
+ *                 all.
  */
 import { useEffect, useState } from 'preact/hooks';
 import { isRefusal } from '../../../shared/client/answers.ts';
@@ -16,9 +17,9 @@ import { onOtherTab, read, remove, write } from './storage.ts';
 import type { Wallet } from './wallet.ts';
 import { forgetWallet, openWalletAnew, rememberWallet } from './wallets.ts';
 
-/** `unknown` until the session of the cookie has been asked for. */
+/** `unknown` until the cookie's session has been requested. */
 type Visitor =
-  /** With what keeps it from being known, after the first attempt. */
+  /** After the first attempt, with the cause that keeps the visitor unknown. */
   | { readonly kind: 'unknown'; readonly cause: string | null }
   | { readonly kind: 'anonymous' }
   | { readonly kind: 'user'; readonly user: Profile };
@@ -26,15 +27,15 @@ type Visitor =
 const UNKNOWN: Visitor = { kind: 'unknown', cause: null };
 
 const UNAUTHORIZED = 401;
-/** The account that was signed in when the page was last used, if it did not sign out. */
+/** The account that was signed in when the page was last used, unless it signed out. */
 const SIGNED_IN = 'signed-in';
 const RETRY_SECONDS = 2;
 
 let visitor: Visitor = read(SIGNED_IN) === null ? { kind: 'anonymous' } : UNKNOWN;
-/** One for all requests that wait for it. */
+/** One request for the session, shared by all requests that wait for it. */
 let session: Promise<Session> | null = null;
 let isSettling = false;
-/** Counts the sessions, so that the end of an old one is not taken for the end of the one that followed. */
+/** Counts the sessions, so that the end of an old session is not mistaken for the end of its successor. */
 let opened = 0;
 const listeners = new Set<(visitor: Visitor) => void>();
 
@@ -51,7 +52,7 @@ export function useVisitor(): Visitor {
   return shown;
 }
 
-/** Finds out who an unknown visitor is, however long the exchange does not answer. */
+/** Finds out who an unknown visitor is, and tries until the exchange answers. */
 async function settle(): Promise<void> {
   if (isSettling) return;
   isSettling = true;
@@ -85,7 +86,10 @@ export async function signIn(wallet: Wallet): Promise<void> {
   enter(entered);
 }
 
-/** Ends a sign-in at a provider with what it has sent back. @returns the path at which the visitor wanted to go on. */
+/**
+ * Ends a sign-in at a provider with the code that it has sent.
+ * @returns the path at which the visitor wanted to go on.
+ */
 export async function signInFrom(provider: string, returned: Readonly<Record<string, string>>): Promise<string> {
   const { session: entered, redirectPath } = await signInWithProvider({ ...options(), provider, returned });
   session = Promise.resolve(entered);
@@ -93,7 +97,7 @@ export async function signInFrom(provider: string, returned: Readonly<Record<str
   return redirectPath;
 }
 
-/** Throws where the exchange may not know of it: the cookie of the browser is then still good. */
+/** Throws if the exchange may not have received it: then the browser's cookie is still valid. */
 export async function signOut(): Promise<void> {
   const ending = session?.then((signedIn) => signedIn.signOut());
   forgetWallet();
@@ -102,7 +106,7 @@ export async function signOut(): Promise<void> {
   });
 }
 
-/** A request of the signed-in account. */
+/** Sends a request of the signed-in account. */
 export async function ask<T>(method: string, path: string, body?: unknown, more: HeaderFields = {}): Promise<T> {
   const signedIn = await current();
   return signedIn.authorize((headers) =>
@@ -128,7 +132,7 @@ export async function download(path: string, name: string): Promise<void> {
   URL.revokeObjectURL(url);
 }
 
-/** Opens one private stream. */
+/** Gets a ticket that opens one private stream. */
 export async function ticket(): Promise<string> {
   return (await current()).ticket();
 }

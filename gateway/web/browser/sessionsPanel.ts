@@ -1,4 +1,4 @@
-/** Where the account is signed in, and ending that. */
+/** The sessions of the account, which can be ended here. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
@@ -53,7 +53,7 @@ export function SessionsPanel(): VNode {
   </section>`;
 }
 
-/** The name that most people know a browser by. */
+/** Returns the usual name of a browser. */
 function browserOf(userAgent: string | null): string {
   const text = userAgent ?? '';
   const name = ['Edg', 'Firefox', 'Chrome', 'Safari'].find((each) => text.includes(each));

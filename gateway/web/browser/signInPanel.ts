@@ -1,4 +1,4 @@
-/** Signing in and out: with the wallet of the browser, or in a demo with one that is made for the visitor. */
+/** Signing in and out, with the browser's wallet or, in a demo, with a wallet that is made for the visitor. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
@@ -7,7 +7,7 @@ import { ask, signIn, signOut, useVisitor } from './session.ts';
 import type { Wallet } from './wallet.ts';
 import { hasExtension, isDemo, openDemoWallet, openExtension } from './wallets.ts';
 
-/** The OpenID providers of the exchange: they answer with a redirection, so a link is enough. */
+/** The OpenID providers of the exchange: they answer with a redirect, so a link is enough. */
 const providers =
   document.querySelector('meta[name="providers"]')?.getAttribute('content')?.split(' ').filter(Boolean) ?? [];
 

@@ -1,6 +1,6 @@
 /**
- * The browser keeps a few values for the page, which all its tabs share. Where it refuses to (private modes, blocked
- * site data) the page works all the same, and forgets with the tab.
+ * A few values that the browser keeps for the page and that all its tabs share. If the browser refuses (private modes,
+ * blocked site data), the page still works, and forgets the values with the tab.
  */
 const kept = openStorage();
 const memory = new Map<string, string>();
@@ -14,7 +14,7 @@ export function write(key: string, value: string): void {
     if (kept === null) memory.set(key, value);
     else kept.setItem(key, value);
   } catch {
-    // It is full.
+    // The storage is full.
     memory.set(key, value);
   }
 }
@@ -24,14 +24,14 @@ export function remove(key: string): void {
   kept?.removeItem(key);
 }
 
-/** Calls back when another tab has changed what is kept under the key. */
+/** Calls back when another tab has changed the value of the key. */
 export function onOtherTab(key: string, changed: (value: string | null) => void): void {
   addEventListener('storage', (event) => {
     if (event.storageArea === kept && event.key === key) changed(event.newValue);
   });
 }
 
-/** Reading the property throws where it is blocked. */
+/** Reading the property throws if storage is blocked. */
 function openStorage(): Storage | null {
   try {
     return localStorage;

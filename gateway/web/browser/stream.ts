@@ -1,24 +1,24 @@
 /**
- * The one socket of the tab. It belongs to its visitor: books and private events of a person who is signed in come over
- * a socket of the session, books of all others over one without credentials.
+ * The one socket of the tab. It belongs to the visitor: a signed-in person gets books and private events over a socket
+ * of the session, all others get books over a socket without credentials.
  *
  * Invariants:
- *   WEBSTREAM-1  A tab has one socket; for another visitor a new socket is opened, and the old one is closed.
+ *   WEBSTREAM-1  A tab has one socket; if the visitor changes, a new socket is opened and the old one is closed.
  */
 import { useEffect, useState } from 'preact/hooks';
 import type { StreamSocket } from '../../../shared/client/stream/connection.ts';
 import { ExchangeStream } from '../../../shared/client/stream/exchangeStream.ts';
 import { ticket, useVisitor } from './session.ts';
 
-/** The id of an account, or of all who have none. */
+/** The id of an account, or of all visitors without one. */
 type StreamOwner = string;
 const ANYONE: StreamOwner = '';
-/** A visitor that is not known by then sees the books without an account. */
+/** A visitor who is not known by then sees the books without an account. */
 const PATIENCE_MS = 2000;
 
 let open: { readonly owner: StreamOwner; readonly stream: ExchangeStream } | null = null;
 
-/** Null while the visitor is not known: the socket would be closed again at once. */
+/** Null while the visitor is unknown: the socket would be closed again at once. */
 export function useStreamOwner(): StreamOwner | null {
   const visitor = useVisitor();
   const [isPatient, setPatient] = useState(true);
@@ -39,7 +39,7 @@ export function streamOf(owner: StreamOwner): ExchangeStream {
   return open.stream;
 }
 
-/** Browsers complain in the console of a socket that is closed before it was open, so it is closed right after. */
+/** Browsers write an error to the console if a socket is closed before it is open, so it is closed right after. */
 function openSocket(url: string): StreamSocket {
   const socket = new WebSocket(url);
   const close = socket.close.bind(socket);

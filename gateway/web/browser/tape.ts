@@ -1,4 +1,4 @@
-/** The latest trades: those before the view was opened, and those that have come since. */
+/** The latest trades: those before the view was opened, and later ones as they come. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { TradeFrame } from '../../../shared/client/stream/frames.ts';
@@ -38,7 +38,7 @@ export function Tape({
   </table>`;
 }
 
-/** In terms of Yes: buying No is selling Yes at the rest of the unit. */
+/** In terms of Yes: buying No is selling Yes at one minus the price. */
 function rowOf({ data, timestamp }: TradeFrame): Row {
   const isYes = data.outcome_index === 0;
   return {

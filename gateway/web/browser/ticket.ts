@@ -1,6 +1,6 @@
 /**
- * The order ticket: what an order will cost and bring, and what it would do in the book of this moment, is shown before
- * it is signed. It can be used from the keyboard alone: Enter sends, the arrow keys change price and size.
+ * The order ticket: before an order is signed it shows the order's cost and gain, and its effect on the present book.
+ * The keyboard alone is enough: Enter sends, the arrow keys change price and size.
  */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
@@ -18,10 +18,10 @@ import { ask, useVisitor } from './session.ts';
 import { TicketCosts } from './ticketCosts.ts';
 import { minutesAhead, TicketFields } from './ticketFields.ts';
 
-/** An object of its own for each choice, so that each one counts. */
+/** Each choice is a new object, so that choosing the same price again counts. */
 export type ChosenPrice = {
   readonly cents: string;
-  /** The keyboard has chosen it, and goes on in the ticket. */
+  /** True if the price was chosen by keyboard, which then goes on in the ticket. */
   readonly movesFocus?: boolean;
 };
 
@@ -33,12 +33,12 @@ type TicketProps = {
   readonly outcome: 0 | 1;
   /** The book of that outcome. */
   readonly levels: Levels;
-  /** The book is the exchange's at this moment. */
+  /** True if the displayed book is the exchange's at this moment. */
   readonly isLive: boolean;
-  /** A price that was chosen in the ladder. */
+  /** A price chosen in the ladder. */
   readonly chosen: ChosenPrice | null;
   readonly onReach: (reach: Reach) => void;
-  /** An order was sent: what is shown of the account may have changed. */
+  /** An order was sent: the displayed data of the account may have changed. */
   readonly onPlaced: () => void;
 };
 
@@ -151,7 +151,7 @@ type OwnFunds = { readonly available: bigint | null; readonly freeHoldingAtomic:
 
 function useFunds(marketId: string, outcome: 0 | 1, side: Side, round: number): OwnFunds {
   const load = (): Promise<Balances> => ask('GET', '/v1/user/balances');
-  // Loaded anew after each order and each event of the account, and now and then for what has no event.
+  // Loads again after each order and each event of the account, and now and then for changes without an event.
   const { value: balances } = useLoaded('balances', load, BALANCES_SECONDS, round + useAccountChanges());
   if (balances === null) return { available: null, freeHoldingAtomic: null };
   const held = balances.tokens.find((row) => row.market_id === marketId && row.outcome_index === outcome);
@@ -162,7 +162,7 @@ function useFunds(marketId: string, outcome: 0 | 1, side: Side, round: number): 
 
 type FundsProps = { readonly available: bigint | null; readonly side: Side; readonly preview: Preview | null };
 
-/** Not a problem that keeps the order back: funds may have arrived that the page does not know of yet. */
+/** This problem does not stop the order: funds may have arrived that the page does not know of yet. */
 function Funds({ available, side, preview: shown }: FundsProps): VNode | null {
   if (available === null) return null;
   const amount = (atomic: bigint): string => (side === 'BUY' ? `$${units(atomic)}` : `${units(atomic)} tokens`);
@@ -183,7 +183,7 @@ function useChosen(chosen: ChosenPrice | null, form: Form, choose: (cents: strin
 
 type Change = (changed: Partial<Ticket>) => void;
 
-/** Alt and a letter, so that no key alone does anything outside of a field. */
+/** Alt and a letter, so that a single key does nothing outside of a field. */
 function useSideKeys(form: Form, change: Change): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
@@ -208,14 +208,14 @@ function useReach(shown: Preview | Problem, side: Side, ticksPerUnit: number, on
   useEffect(() => () => onReach(null), []);
 }
 
-/** An order until a time begins with an hour. */
+/** The time of a GTD order starts at one hour. */
 function withDefaults(ticket: Ticket): Ticket {
   return ticket.kind === 'GTD' && ticket.expiresAt === ''
     ? { ...ticket, expiresAt: minutesAhead(HOUR_MINUTES) }
     : ticket;
 }
 
-/** A part of what is available, in whole lots at the price that is typed. */
+/** Returns a part of the available amount, in whole lots at the typed price. */
 function partOf(available: bigint | null, divisor: bigint, ticket: Ticket, { ticksPerUnit }: Grid): Partial<Ticket> {
   if (available === null) return {};
   const part = available / divisor;

@@ -10,7 +10,7 @@ type CostsProps = {
   readonly isLive: boolean;
   readonly side: Side;
   readonly grid: Grid;
-  /** The names of the outcome of the order, and of the other one. */
+  /** The names of the order's outcome and of the other outcome. */
   readonly outcome: string;
   readonly other: string;
 };
@@ -51,7 +51,7 @@ function isKilled({ timeInForce }: Preview): boolean {
   return timeInForce === 'FAK';
 }
 
-/** In a sentence: what trades at once, and what becomes of the rest. */
+/** Says in a sentence which part trades at once and what happens to the rest. */
 function Expected({ preview, isLive, side, grid }: CostsProps): VNode {
   if (!isLive) return html`<p class="warning">The book is out of date: what would trade at once is not known.</p>`;
   const { taken, sizeAtomic, warning } = preview;

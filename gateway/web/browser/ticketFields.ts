@@ -1,4 +1,4 @@
-/** The fields of the order ticket: those that the chosen kind of order has, each with its problem beside it. */
+/** The fields of the order ticket for the chosen kind of order, each with its problem beside it. */
 import { html } from 'htm/preact';
 import type { ComponentChildren, VNode } from 'preact';
 import { centsOf, type Kind, type Problem, stepCents, type Ticket } from './preview.ts';
@@ -23,7 +23,7 @@ const SHARES: readonly (readonly [string, bigint])[] = [
   ['Max', 1n],
 ];
 const PROBLEM_ID = 'ticket-problem';
-/** Steps of the arrow keys: with Shift ten at once. */
+/** Steps of the arrow keys with Shift. */
 const MANY = 10;
 const TOKEN = 1_000_000;
 
@@ -32,7 +32,7 @@ type FieldsProps = {
   readonly ticksPerUnit: number;
   readonly problem: Problem | null;
   readonly onChange: (changed: Partial<Ticket>) => void;
-  /** Fills in a part of what is available: one half for 2. */
+  /** Fills in a part of the available amount: one half for 2. */
   readonly onShare: (divisor: bigint) => void;
 };
 
@@ -68,7 +68,7 @@ export function TicketFields(props: FieldsProps): VNode {
   `;
 }
 
-/** The time of the browser so many minutes from now, as the field writes it. */
+/** The browser's time this many minutes from now, in the format of the field. */
 export function minutesAhead(minutes: number): string {
   const time = new Date(Date.now() + minutes * 60_000);
   return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
@@ -76,7 +76,7 @@ export function minutesAhead(minutes: number): string {
 
 function PriceField({ ticket, ticksPerUnit, problem, onChange }: FieldsProps): VNode {
   const step = (byTicks: number): void => onChange({ cents: stepCents(ticket.cents, ticksPerUnit, byTicks) });
-  // A label around it would be that of the first button.
+  // A label around the field would belong to its first button.
   return html`<div class="field"><label for="ticket-price">Price in cents</label><span class="stepper">
     <button type="button" tabindex="-1" aria-label="A tick lower" onClick=${() => step(-1)}>−</button>
     <input id="ticket-price" inputmode="decimal" autocomplete="off" name="price" value=${ticket.cents}
@@ -150,7 +150,7 @@ function arrows(step: (by: number) => void): (event: KeyboardEvent) => void {
   };
 }
 
-/** Whole units more or fewer; what is no number counts as none. */
+/** Returns the number plus or minus whole units; a text that is no number counts as zero. */
 function stepped(text: string, by: number): string {
   const micro = Math.round(Number(text) * TOKEN);
   const next = (Number.isSafeInteger(micro) ? micro : 0) + by * TOKEN;

@@ -1,4 +1,4 @@
-/** The number of notifications that the account has not read, which stands beside the navigation. */
+/** The number of unread notifications of the account, shown beside the navigation. */
 import { useEffect, useState } from 'preact/hooks';
 import type { Unread } from '../../../shared/client/types.ts';
 import { useLoaded } from './api.ts';
@@ -7,12 +7,12 @@ import { ask, useVisitor } from './session.ts';
 const READ = 'notificationsread';
 const REFRESH_SECONDS = 30;
 
-/** The number is loaded anew. */
+/** Has the number loaded again. */
 export function notificationsRead(): void {
   dispatchEvent(new Event(READ));
 }
 
-/** Zero for visitors who have no account, and until it is known. */
+/** Zero for visitors without an account, and until the number is loaded. */
 export function useUnread(): number {
   const visitor = useVisitor();
   const [reads, setReads] = useState(0);

@@ -1,4 +1,4 @@
-/** Stands in the place of a view whose facts are still being loaded, or cannot be. */
+/** Replaces a view while its data are being loaded, or if they cannot be loaded. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { Link } from './router.ts';
@@ -8,7 +8,7 @@ export function Waiting({ error }: { readonly error: string | null }): VNode {
   return html`<h1>${error}</h1><p><${Link} to="/">All markets</${Link}></p>`;
 }
 
-/** Of views that only the person of an account sees. */
+/** For views that only the person of an account sees. */
 export function SignInFirst({ title, isKnown }: { readonly title: string; readonly isKnown: boolean }): VNode {
   return html`<h1>${title}</h1><p class="quiet">${isKnown ? 'Sign in above.' : 'Loading …'}</p>`;
 }

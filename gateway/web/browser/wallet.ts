@@ -1,4 +1,4 @@
-/** The parts of a wallet that the page uses, whichever kind it is. */
+/** The parts of a wallet that the page uses, for all kinds of wallets. */
 import type { OrderDraft } from '../../../shared/client/order.ts';
 import type { FiatTransfer, PlacementBody } from '../../../shared/client/types.ts';
 import type { Eip712Domain } from '../../../shared/crypto/eip712.ts';
@@ -8,6 +8,6 @@ export type Wallet = {
   readonly address: string;
   signMessage(text: string): Promise<string>;
   signOrder(draft: OrderDraft, domain: Eip712Domain): Promise<PlacementBody>;
-  /** Rejects unless there is something to sign, from this wallet. */
+  /** Rejects if this wallet has nothing to sign. */
   signTransfer(transfer: FiatTransfer): Promise<string>;
 };

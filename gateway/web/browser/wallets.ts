@@ -1,6 +1,6 @@
 /**
- * The wallets that sign for a visitor: an extension of the browser (EIP-1193), or in a demo a key that the browser
- * makes. A wallet signs the message of a sign-in, and orders as typed data, so that it shows what is signed.
+ * The wallets that sign for a visitor: a browser extension (EIP-1193) or, in a demo, a key that the browser makes. A
+ * wallet signs the message of a sign-in, and orders as typed data, so that it can show what it signs.
  */
 import { read, remove, write } from './storage.ts';
 import type { Wallet } from './wallet.ts';
@@ -17,7 +17,7 @@ export function hasExtension(): boolean {
   return provider() !== undefined;
 }
 
-/** The extension asks its person. Throws when there is none, or the person refuses. */
+/** The extension asks its person. Throws if there is no extension, or if the person refuses. */
 export async function openExtension(): Promise<Wallet> {
   const extension = provider();
   if (extension === undefined) throw new Error('There is no wallet in this browser.');
@@ -49,19 +49,19 @@ async function signTyped(extension: Provider, address: string, chainId: number, 
   return (await extension.request({ method: 'eth_signTypedData_v4', params })) as string;
 }
 
-/** Most wallets sign only for the network that they show; those that know none sign all the same. */
+/** Most wallets sign only for the network that they show; wallets without networks sign in any case. */
 async function showNetwork(extension: Provider, chainId: number): Promise<void> {
   const wanted = `0x${chainId.toString(16)}`;
   if ((await extension.request({ method: 'eth_chainId' }).catch(() => wanted)) === wanted) return;
   await extension.request({ method: 'wallet_switchEthereumChain', params: [{ chainId: wanted }] }).catch(() => {});
 }
 
-/** Extensions, answers and what a page before this one remembered write addresses in different cases. */
+/** Extensions, answers and values remembered by an older page write addresses in different cases. */
 export function isSameAddress(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
 }
 
-/** The wallet that the visitor has signed in with, also after a reload. */
+/** The wallet with which the visitor has signed in, even after a reload. */
 export async function currentWallet(): Promise<Wallet> {
   if (current !== null) return current;
   const [kind, address] = (read(REMEMBERED) ?? '').split(' ');
@@ -72,7 +72,7 @@ export async function currentWallet(): Promise<Wallet> {
   return wallet;
 }
 
-/** Its code is loaded only for visitors who want it. */
+/** The code is loaded only for visitors who want a demo wallet. */
 export async function openDemoWallet(): Promise<Wallet> {
   return (await import('./demoWallet.ts')).openWallet();
 }

@@ -86,7 +86,7 @@ function LinkedWallet({ address, isOnly, action, onChange }: LinkedWalletProps):
 
 type DelegatesProps = Pick<LinkedWalletProps, 'address' | 'action' | 'onChange'>;
 
-/** Loaded when it is opened. */
+/** The list is loaded when it is opened. */
 function DelegateList(props: DelegatesProps): VNode {
   const [isOpen, setOpen] = useState(false);
   const onToggle = ({ target }: Event): void => setOpen((target as HTMLDetailsElement).open);

@@ -1,7 +1,7 @@
-/** The worth of a position at the prices of now, and the gain since it was bought: exactly, rounded down. */
+/** The worth of a position at present prices, and the gain since it was bought: exact, rounded down. */
 import type { Bbo, Position } from '../../../shared/client/types.ts';
 
-/** Both in micro-USDC; null where it is not known. */
+/** Both in micro-USDC; null if unknown. */
 export type Value = { readonly worthMicro: bigint | null; readonly gainMicro: bigint | null };
 
 type Held = Pick<Position, 'outcome_index' | 'quantity' | 'average_entry_price'>;
@@ -9,7 +9,7 @@ type Held = Pick<Position, 'outcome_index' | 'quantity' | 'average_entry_price'>
 /** Prices have 8 digits. */
 const SCALE = 100_000_000n;
 
-/** At the middle of the book (RULES.md 14.25). */
+/** Valued at the middle of the book (RULES.md 14.25). */
 export function worthOf(
   { outcome_index, quantity, average_entry_price }: Held,
   bbo: Pick<Bbo, 'midpoint'> | undefined,
@@ -23,7 +23,7 @@ export function worthOf(
   return { worthMicro, gainMicro: floorOf(atomic * (price - scaled(average_entry_price))) };
 }
 
-/** Division rounds towards zero, which would make losses smaller. */
+/** Plain division rounds towards zero, which would make losses smaller. */
 function floorOf(product: bigint): bigint {
   return product / SCALE - (product < 0n && product % SCALE !== 0n ? 1n : 0n);
 }

@@ -1,6 +1,6 @@
 /**
- * The token of the operator, which stays in this tab: in its memory and in the session storage, so that a reload keeps
- * it and another tab, another day or the address bar never has it.
+ * The token of the operator. It stays in this tab, in memory and in the session storage: a reload keeps it, but no
+ * other tab, no later day and no address bar ever has it.
  */
 import { AdminClient } from '../../../../shared/client/admin.ts';
 import type { Operations } from '../../../../shared/client/types.ts';
@@ -27,11 +27,11 @@ export function keepToken(token: string | null): void {
     if (token === null) sessionStorage.removeItem(KEY);
     else sessionStorage.setItem(KEY, token);
   } catch {
-    // The browser keeps nothing: the memory of the tab is enough until it is reloaded.
+    // The browser's storage is blocked: the tab's memory is enough until a reload.
   }
 }
 
-/** One attempt and no more: a person sees the failure and decides. */
+/** Makes one attempt per request: a person sees the failure and decides. */
 export function clientWith(token: string): AdminClient {
   return new AdminClient({ baseUrl: location.origin, token, retry: false, timeoutMs: TIMEOUT_MS });
 }

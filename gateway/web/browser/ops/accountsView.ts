@@ -1,4 +1,4 @@
-/** An account: its state, and what it may still do. */
+/** An account: its state, and its remaining rights. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
@@ -12,7 +12,7 @@ import type { ViewProps } from './view.ts';
 const REFRESH_SECONDS = 5;
 const WALLET = /^0x[0-9a-f]{40}$/i;
 
-/** In the order of severity, each with what follows from it. */
+/** States by severity, each with its consequences. */
 const STATES: readonly (readonly [AccountStateName, string, string])[] = [
   ['active', 'Open it', 'The account may do everything again.'],
   ['close_only', 'Close only', 'The account may only reduce what it holds; orders that would add to it are cancelled.'],
@@ -44,7 +44,7 @@ export function AccountsView(props: ViewProps): VNode {
   `;
 }
 
-/** A wallet stands for the account that owns it. */
+/** A wallet finds the account that owns it. */
 async function idOf(client: AdminClient, text: string): Promise<string> {
   if (!WALLET.test(text)) return text;
   const [owner] = (await client.listUsers({ wallet: text })).users;

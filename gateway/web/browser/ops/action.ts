@@ -1,6 +1,6 @@
 /**
- * A button that changes the exchange: closed with the reason to a role that may not press it, confirmed in words that
- * say what follows, and its outcome said where it was pressed.
+ * A button that changes the exchange. It is disabled, with the reason, for a role that may not press it. Pressing it
+ * asks for confirmation in words that name the consequences, and shows the result beside the button.
  */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
@@ -17,7 +17,7 @@ type ActionProps = {
   readonly confirm: string;
   readonly run: () => Promise<unknown>;
   readonly isDangerous?: boolean;
-  /** Another reason why it cannot be pressed now. */
+  /** Another reason why the button is disabled now. */
   readonly closed?: string | null;
   readonly onDone?: () => void;
 };

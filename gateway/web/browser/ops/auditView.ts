@@ -1,4 +1,4 @@
-/** The audit log: what administrators changed, and the end of each change; the newest first, a page at a time. */
+/** The audit log: changes by administrators, each with its result; newest first, a page at a time. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
@@ -28,7 +28,7 @@ type Filter = Pick<AuditQuery, 'operator' | 'event' | 'path'>;
 
 export function AuditView({ client }: ViewProps): VNode {
   const [filter, setFilter] = useState<Filter>({});
-  /** The cursors of the pages that were left, and of the one that is shown. */
+  /** The cursors of the previous pages and of the displayed one. */
   const [cursors, setCursors] = useState<readonly string[]>([]);
   const [round, setRound] = useState(0);
   const query: AuditQuery = { ...filter, limit: A_PAGE, cursor: cursors.at(-1) };

@@ -1,4 +1,6 @@
-/** Lines over the last fifteen minutes, drawn by uPlot; names, patterns and present values are beside them in words. */
+/**
+ * Line charts of the last fifteen minutes, drawn by uPlot; names, patterns and present values are beside them in words.
+ */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
@@ -6,7 +8,7 @@ import UPlot from 'uplot';
 
 export type Line = {
   readonly name: string;
-  /** One value for each time; null leaves a gap. */
+  /** One value per time; null leaves a gap. */
   readonly values: readonly (number | null)[];
 };
 
@@ -18,7 +20,7 @@ type ChartProps = {
   readonly children?: unknown;
 };
 
-/** Colour and pattern of each line: no line is known by its colour alone. */
+/** Colour and pattern of each line: no line is identified by its colour alone. */
 const LOOKS = [
   { colour: '--accent', dash: [] },
   { colour: '--ask', dash: [6, 3] },
@@ -26,7 +28,7 @@ const LOOKS = [
   { colour: '--warn', dash: [10, 3, 2, 3] },
 ] as const;
 const HEIGHT = 150;
-/** The least that is drawn: right after the sign-in a line would otherwise be a dot at the edge. */
+/** The shortest time span drawn: right after the sign-in a line would otherwise be a dot at the edge. */
 const LEAST_SPAN_SEC = 120;
 const TIMES_HEIGHT = 26;
 const AXIS_WIDTH = 62;
@@ -77,12 +79,12 @@ export function Chart({ title, times, lines, format, children }: ChartProps): VN
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 const CLOCK_SECONDS = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', hourCycle: 'h23' });
 
-/** Full minutes without their seconds. */
+/** Full minutes are shown without seconds. */
 function timeOf(tickSec: number): string {
   return (tickSec % 60 === 0 ? CLOCK : CLOCK_SECONDS).format(tickSec * 1000);
 }
 
-/** Colours come from the style sheet, which knows of dark and light. */
+/** Colours come from the style sheet, which handles dark and light. */
 function optionsOf(place: HTMLElement, lines: number, format: ChartProps['format']): UPlot.Options {
   const style = getComputedStyle(place);
   const colour = (name: string): string => style.getPropertyValue(name);

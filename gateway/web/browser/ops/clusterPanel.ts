@@ -1,4 +1,4 @@
-/** A cluster on the overview: who leads, how far the others follow, the log, and the servers of its database. */
+/** The cluster on the overview: the leader, how far the others follow, the log, and the servers of its database. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { ClusterState } from '../../../../shared/client/types.ts';
@@ -9,7 +9,7 @@ import type { ViewProps } from './view.ts';
 
 type Shown = ViewProps & { readonly cluster: ClusterState };
 
-/** Empty on one machine. */
+/** Empty if the exchange runs on one machine. */
 export function ClusterPanel(props: ViewProps): VNode | null {
   const { cluster } = props.last;
   if (cluster === null) return null;

@@ -1,4 +1,4 @@
-/** Cashing in and out: the queues, the sessions that someone has to look at, and all that happened to one of them. */
+/** Cashing in and out: the queues, the sessions that need a person, and the history of a session. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';

@@ -1,4 +1,4 @@
-/** The way in: the operator's token, asked of the exchange before it is kept. */
+/** The sign-in: the exchange checks the operator's token before the page keeps it. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';

@@ -1,6 +1,6 @@
 /**
- * The operations page at `/ops`: what a person on call looks at, and the changes that cannot wait for a terminal. It
- * asks the administrator's routes with the operator's token and knows nothing that they do not answer.
+ * The operations page at `/ops`: everything that a person on call checks, and the changes that cannot wait for a
+ * terminal. It reads the administrator's routes with the operator's token, and has no other source.
  *
  * A new section is a row of SECTIONS.
  */
@@ -59,7 +59,7 @@ function Desk({ token, onLeave }: DeskProps): VNode {
   const last = reports.samples.findLast(({ report }) => report !== null)?.report ?? null;
   const View = section.view;
   const bad = problemsOf(reports.samples, reports.error).filter(({ level }) => level === 'bad').length;
-  // The tab says it too: the page is mostly in the background until something happens.
+  // The tab shows it too: the page is mostly in the background until something happens.
   useEffect(() => {
     document.title = bad === 0 ? TITLE : `(${bad}) ${TITLE}`;
     return () => {
@@ -93,7 +93,7 @@ function Desk({ token, onLeave }: DeskProps): VNode {
   `;
 }
 
-/** The age of the numbers on the screen: an old one must not look like a new one. */
+/** Shows the age of the numbers on the screen: an old one must not look like a new one. */
 function Freshness({ reports: { samples, error } }: { readonly reports: Reports }): VNode | null {
   const last = samples.findLast(({ report }) => report !== null);
   if (last === undefined || last.report === null) return null;
@@ -106,7 +106,7 @@ function Freshness({ reports: { samples, error } }: { readonly reports: Reports 
   </p>`;
 }
 
-/** The section that the address names, after its number sign: that part never leaves the browser. */
+/** The section named after the # of the address: that part never leaves the browser. */
 function useSection(): Section {
   const [id, setId] = useState(() => location.hash.slice(1));
   useEffect(() => {

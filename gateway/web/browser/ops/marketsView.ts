@@ -1,4 +1,4 @@
-/** Markets: found by id or by words; locked, opened and decided here. */
+/** Markets: found by id or by words, and locked, opened and decided here. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';

@@ -1,9 +1,9 @@
 /**
- * Rates and percentiles from counters: the difference of two reports. Nothing here knows the page.
+ * Computes rates and percentiles from counters, as the difference of two reports. Nothing here depends on the page.
  *
  * Invariant:
- *   MEASURE-1  A difference is taken only between two reports of one process, the later one second: where counters have
- *              begun anew there is no number, and a graph has a gap.
+ *   MEASURE-1  A difference is taken only between an earlier and a later report of the same process: if counters have
+ *              restarted there is no number, and a graph has a gap.
  */
 import type { Operations } from '../../../../shared/client/types.ts';
 
@@ -11,10 +11,10 @@ import type { Operations } from '../../../../shared/client/types.ts';
 export type Sample = { readonly atMs: number; readonly report: Operations | null };
 type Histogram = { readonly counts: readonly number[]; readonly sum: number };
 
-/** The histogram that a part of the page looks at; null where a report has none. */
+/** Selects the histogram for a part of the page; null if a report does not have it. */
 export type Pick = (report: Operations) => Histogram | null;
 
-/** MEASURE-1. The report from which the difference to the one at `index` is taken: at most `windowMs` before it. */
+/** MEASURE-1. Returns the report to compare with the one at `index`: at most `windowMs` before it. */
 export function earlier(samples: readonly Sample[], index: number, windowMs: number): Operations | null {
   const last = samples[index].report;
   if (last === null) return null;
@@ -37,8 +37,8 @@ export function countsBetween(from: Operations, to: Operations, pick: Pick): rea
 }
 
 /**
- * The value that this share of observations does not exceed, taken as evenly spread inside a bucket; null without any.
- * Of those above all bounds only the last bound is known.
+ * Returns the value that this share of the observations does not exceed, assuming that observations are spread evenly
+ * within a bucket; null without observations. Of observations above all bounds only the last bound is known.
  */
 export function quantile(counts: readonly number[], bounds: readonly number[], share: number): number | null {
   const total = counts.reduce((sum, count) => sum + count, 0);
@@ -56,7 +56,7 @@ export function quantile(counts: readonly number[], bounds: readonly number[], s
   return bounds.at(-1) ?? null;
 }
 
-/** The growth of a counter in a second. */
+/** The growth of a counter per second. */
 export function rate(from: Operations, to: Operations, read: (report: Operations) => number): number {
   const seconds = (to.time - from.time) / 1000;
   return seconds <= 0 ? 0 : Math.max(read(to) - read(from), 0) / seconds;
@@ -66,7 +66,7 @@ export function total(counts: readonly number[]): number {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** Two histograms of the same bounds as one. */
+/** Merges histograms with the same bounds. */
 export function merged(histograms: readonly Histogram[]): Histogram | null {
   const [first] = histograms;
   if (first === undefined) return null;

@@ -1,4 +1,4 @@
-/** Numbers as an operator reads them: three digits and a unit. A missing one is a dash. */
+/** Numbers for operators: three digits and a unit. A missing number is a dash. */
 
 const MISSING = '–';
 const GROUPED = new Intl.NumberFormat('en-US');
@@ -39,7 +39,7 @@ function digits(value: number): string {
   return String(Number(value.toFixed(Math.min(left, 3))));
 }
 
-/** The name of a stage as people read it. */
+/** Returns the name of a stage in words. */
 export function stageWords(stage: string): string {
   return stage.replace('_', '-');
 }

@@ -1,4 +1,4 @@
-/** The first view: problems in words, the numbers that say whether the exchange works, and their last minutes. */
+/** The first view: problems in words, the numbers that show whether the exchange works, and their last minutes. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';

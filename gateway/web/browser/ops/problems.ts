@@ -1,6 +1,6 @@
 /**
- * The problems that a person on call has to know of, in words, the worst first. The bounds are those of the guide:
- * a shard that is away, a disk that fills, a read model or an event loop that is late, commits that take long.
+ * The problems that a person on call has to know, in words, worst first. The bounds are those of the guide: a shard
+ * that is down, a disk that fills, a read model or an event loop that is late, commits that take long.
  */
 import type { Operations } from '../../../../shared/client/types.ts';
 import { countsBetween, earlier, merged, quantile, type Sample } from './measure.ts';
@@ -9,19 +9,19 @@ import { bytes, seconds, stageWords } from './numbers.ts';
 type Problem = { readonly level: 'bad' | 'warn'; readonly text: string };
 
 const WINDOW_MS = 30_000;
-/** The read model is mostly less than half a second behind. */
+/** The read model is usually less than half a second behind. */
 const PROJECTOR_LAG_SEC = 2;
 const LOOP_P99_SEC = 0.05;
 const COMMIT_P99_SEC = 0.1;
-/** The exit delay of a contract is longer, and the move has to end before. */
+/** A move has to end before the exit delay of a contract, which is longer than this. */
 const MOVE_HANGS_SEC = 1800;
 const RING_SHARE = 0.5;
-/** Rows of a cluster are held within milliseconds; from a second on changes are refused. */
+/** Rows of a cluster are usually held within milliseconds; from one second on changes are refused. */
 const LOG_WAIT_SEC = 1;
 const MEMBER_SILENT_SEC = 10;
-/** A member that is farther behind gets no lead. */
+/** A member that is farther behind does not get the lead. */
 const BEHIND_ROWS = 5000;
-/** The disk reserve refuses orders: this many times as much is time to act. */
+/** The disk reserve refuses orders: with this many times as much there is time to act. */
 const DISK_WARN_FACTOR = 4;
 /** These are the bounds of the alerts. */
 const TURNED_AWAY = 3;
@@ -49,7 +49,7 @@ export function problemsOf(samples: readonly Sample[], error: string | null): Pr
 function stateProblems(last: Operations): Problem[] {
   const { status, reason, paused, drills, disk, approvals_pending } = last;
   const found: Problem[] = [];
-  // A standby that follows is as it should be.
+  // A standby that follows has no problem.
   if (status !== 'ready' && status !== 'standby') {
     found.push({ level: 'bad', text: `The exchange is ${status}${reason === null ? '' : `: ${reason}`}.` });
   }
@@ -93,7 +93,7 @@ function watchedProblems(last: Operations): Problem[] {
   return found;
 }
 
-/** Trading has stopped, for a cause that has no words of its own as well. */
+/** Trading has stopped, possibly for a cause that has no words of its own. */
 function placingProblems({ placing: before }: Operations, { placing }: Operations): Problem[] {
   const counts = new Map(before.turned_away.map(({ code, count }) => [code, count]));
   const grown = placing.turned_away.map(({ code, count }) => ({ code, count: count - (counts.get(code) ?? 0) }));

@@ -1,6 +1,6 @@
 /**
- * The reports of the last fifteen minutes: asked for every two seconds, one at a time, whether or not the tab is shown,
- * so that the graphs have no hole when a person comes back to it.
+ * The reports of the last fifteen minutes, requested every two seconds, one at a time, whether or not the tab is
+ * visible, so that the graphs have no gap when a person comes back to it.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AdminClient } from '../../../../shared/client/admin.ts';
@@ -14,7 +14,7 @@ const UNAUTHORIZED = 401;
 
 export type Reports = { readonly samples: readonly Sample[]; readonly error: string | null };
 
-/** @param onRefused the token is not accepted any more */
+/** @param onRefused called if the token is no longer accepted */
 export function useReports(client: AdminClient, onRefused: () => void): Reports {
   const [reports, setReports] = useState<Reports>({ samples: [], error: null });
   const refused = useRef(onRefused);

@@ -1,4 +1,4 @@
-/** A table that may be wider than the screen: it scrolls by itself, with the keyboard too. */
+/** A table that may be wider than the screen: only the table scrolls, with the keyboard too. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 

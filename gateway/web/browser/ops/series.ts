@@ -1,22 +1,22 @@
-/** The columns of the graphs, from the samples: one value for each sample, null where there is none. */
+/** The columns of the graphs, made from the samples: one value per sample, null if there is none. */
 import type { Operations } from '../../../../shared/client/types.ts';
 import type { Line } from './chart.ts';
 import { countsBetween, earlier, merged, type Pick, quantile, rate, type Sample } from './measure.ts';
 
 const MS = 1000;
-/** Wide enough for a percentile, and short enough that a stall shows at once. */
+/** Long enough for a percentile, and short enough to show a stall at once. */
 const WINDOW_MS = 10_000;
 
 export function timesOf(samples: readonly Sample[]): number[] {
   return samples.map(({ atMs }) => atMs / MS);
 }
 
-/** A value of each report itself. */
+/** A value read from each report. */
 export function levels(samples: readonly Sample[], read: (report: Operations) => number): (number | null)[] {
   return samples.map(({ report }) => (report === null ? null : read(report)));
 }
 
-/** The growth of a counter in a second, over the last ten. */
+/** The growth of a counter per second, over the last ten seconds. */
 export function rates(samples: readonly Sample[], read: (report: Operations) => number): (number | null)[] {
   return samples.map(({ report }, index) => {
     const before = earlier(samples, index, WINDOW_MS);
@@ -33,7 +33,7 @@ export function quantiles(samples: readonly Sample[], pick: Pick, share: number)
   });
 }
 
-/** Median and tail of a duration. */
+/** The median and the 99th percentile of a duration. */
 export function p50p99(samples: readonly Sample[], pick: Pick): Line[] {
   return [
     { name: 'p50', values: quantiles(samples, pick, 0.5) },
@@ -43,7 +43,7 @@ export function p50p99(samples: readonly Sample[], pick: Pick): Line[] {
 
 type Shard = Operations['shards'][number];
 
-/** The histograms of all shards as one. */
+/** Merges the histograms of all shards. */
 export function ofAllShards(read: (shard: Shard) => Shard['commit']): Pick {
   return ({ shards }) => merged(shards.map(read));
 }

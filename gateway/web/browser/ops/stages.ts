@@ -1,4 +1,4 @@
-/** The steps through which trading opens again after a halt, as buttons: of the platform, an event or a market. */
+/** Buttons for the steps by which trading opens again after a halt: of the platform, an event or a market. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { StageName, StageStep } from '../../../../shared/client/types.ts';
@@ -6,7 +6,7 @@ import type { Operator, Role } from './access.ts';
 import { Action } from './action.ts';
 import { stageWords } from './numbers.ts';
 
-/** The strictest first, as trading opens again. */
+/** The stages from strictest to open, as trading opens again. */
 const STAGES: readonly StageName[] = ['cancel_only', 'post_only', 'open'];
 const MEANING: Readonly<Record<StageName, string>> = {
   cancel_only: 'takes cancels alone, and amends that keep their place in the queue.',
@@ -17,7 +17,7 @@ const MEANING: Readonly<Record<StageName, string>> = {
 type StageStepsProps = {
   readonly operator: Operator;
   readonly needs: Role;
-  /** "Every market", as sentences begin with it. */
+  /** The name of what the steps concern, as a sentence begins: "Every market". */
   readonly what: string;
   readonly stage: StageName;
   readonly closed?: string | null;
@@ -25,7 +25,7 @@ type StageStepsProps = {
   readonly onDone?: () => void;
 };
 
-/** A step says which stage the person has seen: another operator's step in between refuses it. */
+/** A step names the stage that the person has seen: if another operator has changed it since, the step is refused. */
 export function StageSteps({ operator, needs, what, stage, closed, run, onDone }: StageStepsProps): VNode {
   return html`${STAGES.filter((each) => each !== stage).map(
     (each) => html`<${Action} key=${each} operator=${operator} needs=${needs} closed=${closed} onDone=${onDone}

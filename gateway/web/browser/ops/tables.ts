@@ -1,4 +1,7 @@
-/** The tables of the overview: what the graphs add up, one by one. Rates and percentiles are of the last minute. */
+/**
+ * The tables of the overview: one by one, the values that the graphs add up. Rates and percentiles are those of the
+ * last minute.
+ */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { Operations } from '../../../../shared/client/types.ts';
@@ -121,7 +124,7 @@ export function FileTable({ last: { disk } }: { readonly last: Operations }): VN
   </section>`;
 }
 
-/** The largest first; a database with its write-ahead log and its index is one. */
+/** The largest first; a database is added up with its write-ahead log and its index. */
 function databases(files: Operations['disk']['files']): [string, number][] {
   const sizes = new Map<string, number>();
   for (const { name, bytes: size } of files) {
@@ -136,7 +139,7 @@ function p99(last: Operations, before: Operations | null, pick: Pick): number | 
   return counts === null ? null : quantile(counts, last.bounds_seconds, 0.99);
 }
 
-/** Commands that shared a commit in the last minute, on average. */
+/** The average number of commands that shared a commit in the last minute. */
 function batchMean(last: Operations, before: Operations | null, shard: number): string {
   if (before === null) return '–';
   const commits = total(last.shards[shard].batch.counts) - total(before.shards[shard].batch.counts);

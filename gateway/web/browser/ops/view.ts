@@ -1,4 +1,4 @@
-/** A section of the page gets these; a new one is a row in main.ts. */
+/** The properties that each section of the page gets; a new section is a row in main.ts. */
 import type { AdminClient } from '../../../../shared/client/admin.ts';
 import type { Operations } from '../../../../shared/client/types.ts';
 import type { Operator } from './access.ts';
@@ -8,6 +8,6 @@ export type ViewProps = {
   readonly client: AdminClient;
   readonly operator: Operator;
   readonly reports: Reports;
-  /** The last report that came. */
+  /** The last report. */
   readonly last: Operations;
 };
