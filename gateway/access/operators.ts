@@ -1,13 +1,14 @@
 /**
- * The named administrators: in memory for the identity stage, written through to control.db.
+ * Keeps the named administrators: in memory for the identity stage, written through to control.db.
  * Owner: the gateway thread.
  *
  * Invariants:
- *   OPERATORS-1  A token leaves this file once, in the answer of `create`; what is stored is a hash.
- *   OPERATORS-2  A name belongs to one operator for ever, also after it was revoked, and never to the bootstrap
- *                superuser: so a name in the audit log has one meaning.
- *   OPERATORS-3  The maker of an operator has seen its token. `branch` is the first operator on the way from the one
- *                who made this one up to the bootstrap superuser: operators of one branch may be one person.
+ *   OPERATORS-1  A token leaves this file once, in the answer of `create`; only its hash is stored.
+ *   OPERATORS-2  A name belongs to one operator for ever, even after revocation, and never to the bootstrap superuser:
+ *                so a name in the audit log has one meaning.
+ *   OPERATORS-3  The creator of an operator has seen its token. Creators form a tree below the bootstrap superuser.
+ *                `branch` is the topmost creator below it, or the operator itself if the superuser created it. All
+ *                operators of one branch may be the same person.
  *
  * A token has 256 random bits and is never chosen by a person, so its plain SHA-256 is no easier to reverse than the
  * token is to guess.
@@ -23,7 +24,7 @@ import type { OperatorTokens } from './administrators.ts';
 
 export type OperatorEntry = Administrator & {
   readonly branch: string;
-  /** The name of the operator who made it. */
+  /** The name of the operator who created it. */
   readonly createdBy: string;
   readonly createdMs: number;
   readonly revokedMs: number | null;
@@ -44,13 +45,13 @@ const ID_BYTES = 12;
 const SECRET_BYTES = 32;
 const HASH_BYTES = 32;
 const SEPARATOR = '.';
-/** The list is answered whole, and every start reads it. */
+/** The list is answered in full, and every start reads it. */
 const MAX_OPERATORS = 1000;
-/** An unknown id is compared with it, in the same time as a known one. */
+/** An unknown id is compared with this hash, so that it takes the same time as a known one. */
 const NO_HASH = Buffer.alloc(HASH_BYTES);
 
 export class Operators implements OperatorTokens {
-  /** An operator was revoked: its id. */
+  /** Emits the id of a revoked operator. */
   readonly revoked = new Signal<string>();
   readonly #operators = new Map<string, OperatorEntry>();
   readonly #hashes = new Map<string, Buffer>();
@@ -69,7 +70,7 @@ export class Operators implements OperatorTokens {
     for (const row of rows) this.#add(row);
   }
 
-  /** A row is never taken away (OPERATORS-2). */
+  /** A row is never deleted (OPERATORS-2). */
   reload(changed: TakenRows): void {
     for (const id of changed.textsOf('operators')) {
       const former = this.#operators.get(id);
@@ -82,7 +83,7 @@ export class Operators implements OperatorTokens {
     return this.#operators.size >= MAX_OPERATORS;
   }
 
-  /** In the order in which they were made. */
+  /** Operators in the order of creation. */
   all(): OperatorEntry[] {
     return [...this.#operators.values()];
   }
@@ -99,12 +100,12 @@ export class Operators implements OperatorTokens {
     return this.#names.has(name);
   }
 
-  /** Operators of one branch may be one person (OPERATORS-3). */
+  /** All operators of one branch may be the same person (OPERATORS-3). */
   branchOf(operatorId: string): string {
     return this.#operators.get(operatorId)?.branch ?? operatorId;
   }
 
-  /** True as long as the administrator may act: the bootstrap superuser always, another until it is revoked. */
+  /** True as long as the administrator may act: the bootstrap superuser always, an operator until it is revoked. */
   isInForce(operatorId: string): boolean {
     return operatorId === BOOTSTRAP.operatorId || this.#operators.get(operatorId)?.revokedMs === null;
   }

@@ -1,9 +1,9 @@
 /**
- * The subject under which an IPv6 address is counted. Usually that is its /64, what one customer has. But the holder of
- * a /48 has 65,536 of them, and could use a fresh quota for each request and fill any table. Once PER_SITE of the /64s
- * of one /48 are in use, the others are therefore counted as their /48, and once PER_PROVIDER of a /32 are, as their
- * /32.
- * Owner: the gateway thread. Fronts see which /64s are counted as themselves (sharedNetworks.ts).
+ * Decides the subject under which an IPv6 address is counted. Usually that is its /64, which is what one customer has.
+ * But the holder of a /48 has 65,536 of them, and could use a fresh quota for each request and fill any table. So once
+ * PER_SITE /64s of one /48 are in use, its other /64s are counted as the /48, and once PER_PROVIDER networks of a /32
+ * are in use, its others are counted as the /32.
+ * Owner: the gateway thread. Fronts see which /64s are subjects of their own (sharedNetworks.ts).
  *
  * Invariants:
  *   PREFIXES-1  In one period a /48 has at most PER_SITE subjects of its own besides itself, and a /32 at most
@@ -18,9 +18,9 @@ const PER_PROVIDER = 1024;
 const MAX_KNOWN = 100_000;
 
 export class Prefixes {
-  /** The /64s and /48s that have a subject of their own in this period. */
+  /** The /64s and /48s that are subjects of their own in this period. */
   #known = new Set<string>();
-  /** The number of them in each /48 and /32. */
+  /** The number of such networks in each /48 and /32. */
   #members = new Map<string, number>();
   #startedMs = 0;
   readonly #periodMs: number;
@@ -28,7 +28,7 @@ export class Prefixes {
 
   /**
    * @param periodMs the longest window in which the subjects are counted.
-   * @param shown where fronts see them, of the same period; null: they need not
+   * @param shown where fronts see these networks for the same period; null if they need not
    */
   constructor(periodMs: number, shown: SharedNetworks | null = null) {
     this.#periodMs = periodMs;
@@ -50,7 +50,7 @@ export class Prefixes {
     return this.#known.has(site) || this.#join(site, provider, PER_PROVIDER, provider) ? site : provider;
   }
 
-  /** Gives the network a subject of its own, if its parent and its provider have room for one more. */
+  /** Makes the network a subject of its own, if its parent and its provider have space for one more. */
   #join(network: string, parent: string, most: number, provider: string): boolean {
     const ofParent = this.#members.get(parent) ?? 0;
     const ofProvider = this.#members.get(provider) ?? 0;

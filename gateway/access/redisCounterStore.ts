@@ -1,7 +1,7 @@
 /**
- * The counters of several gateways in one Redis (5 or later): the same sliding window as in process, a list of times
- * per subject, decided by a script so that count and increment are one step, on the clock of Redis so that gateways
- * need not agree on theirs.
+ * Counts for several gateways in one Redis (5 or later): the same sliding window as in process, a list of times per
+ * subject. A script decides, so that checking and counting are one step, by the clock of Redis, so that gateways need
+ * not agree on theirs.
  *
  * Owner: the gateway thread.
  *
@@ -12,10 +12,10 @@
  * Invariants:
  *   REDISCOUNTERS-1  A question is answered within `answerWithinMs` of this thread's running time, by Redis or by
  *                    'unavailable'. No question is sent while silent, so none queue up for a Redis that hangs.
- *   REDISCOUNTERS-2  A promise that was returned resolves; it never rejects.
+ *   REDISCOUNTERS-2  Every returned promise resolves; none rejects.
  *   REDISCOUNTERS-3  A silent connection is closed after IDLE_MS and opened again, as long as the process lives.
- *   REDISCOUNTERS-4  One that refuses to count (a replica: READONLY; MISCONF, LOADING, OOM) is closed at once, and
- *                    opened again. It is answering when it has counted, and not before.
+ *   REDISCOUNTERS-4  If Redis refuses to count (a replica: READONLY; MISCONF, LOADING, OOM), the connection is closed
+ *                    at once and opened again. The state is answering only once Redis has counted.
  */
 
 import { createHash } from 'node:crypto';
@@ -24,14 +24,17 @@ import type { Limit } from '../base/classes.ts';
 import type { Logger } from '../base/log.ts';
 import type { Count, Counted, CounterStore, Quota } from './counterStore.ts';
 
-/** Far more than a Redis nearby needs, and short enough for an order to wait. */
+/** Far more than a nearby Redis needs, and short enough for an order to wait. */
 const ANSWER_WITHIN_MS = 50;
-/** Pings keep a working connection from being idle that long. */
+/** Pings prevent a working connection from being idle for that long. */
 const PING_MS = 1000;
 const IDLE_MS = 3000;
 const RECONNECT_MS = 250;
 const PREFIX = 'exchange:limit:';
-/** No subject of a limit; counted to find out whether anything is, and so always admitted: only that is written. */
+/**
+ * The subject of no limit. It is counted to find out whether Redis counts at all, and so is always admitted: only the
+ * write matters.
+ */
 const PROBED: Quota = { subject: 'probe', limit: { requests: 1_000_000_000, windowSec: 1 } };
 
 type Client = ReturnType<typeof clientAt>;
@@ -100,17 +103,17 @@ export class RedisCounterStore implements CounterStore {
     client.on('error', (error) => {
       if (client === this.#client && !client.isReady) this.#fallSilent(error);
     });
-    // It fails only when the store is closed before the first connection.
+    // This fails only if the store is closed before the first connection.
     client.connect().catch((error) => this.#fallSilent(error));
     return client;
   }
 
-  /** REDISCOUNTERS-4: a ping is answered by one that counts nothing, too. */
+  /** REDISCOUNTERS-4: a Redis that does not count would still answer a ping. */
   #probe(): void {
     if (this.#state !== 'answering') void this.#ask('1', [PROBED]);
   }
 
-  /** REDISCOUNTERS-4. The name of the address may mean another Redis by now. */
+  /** REDISCOUNTERS-4. By now the host name may lead to another Redis. */
   #reopen(): void {
     if (this.#reopening !== undefined || this.#isClosed) return;
     this.#client.destroy();
@@ -120,7 +123,7 @@ export class RedisCounterStore implements CounterStore {
     }, RECONNECT_MS);
   }
 
-  /** False while it cannot decide. */
+  /** False while Redis cannot decide. */
   get isAnswering(): boolean {
     return this.#state === 'answering';
   }
@@ -145,7 +148,7 @@ export class RedisCounterStore implements CounterStore {
     if (this.#reopening === undefined) this.#client.destroy();
   }
 
-  /** Null when there is no answer in time. */
+  /** Null if there is no answer in time. */
   #ask(mode: string, quotas: readonly Quota[]): Promise<number[] | null> {
     return new Promise((resolve) => {
       const giveUp = (): void => {
@@ -182,7 +185,7 @@ export class RedisCounterStore implements CounterStore {
     try {
       return await this.#client.sendCommand<number[]>(['EVALSHA', SCRIPT_SHA1, ...args]);
     } catch (error) {
-      // A Redis that has just started does not know the script.
+      // A newly started Redis does not know the script.
       if (!(error instanceof ErrorReply) || !error.message.startsWith('NOSCRIPT')) throw error;
       return this.#client.sendCommand<number[]>(['EVAL', SCRIPT, ...args]);
     }

@@ -1,31 +1,31 @@
 /**
- * The counts of one limit in memory that several threads share, so that it is one limit whichever of them a request
- * comes to. It has room for the times of the requests that the limit admits, so the limit has to be a small one.
+ * The counts of one limit in memory that several threads share, so that the limit is the same whichever thread gets a
+ * request. The memory holds the times of all requests that the limit admits, so the limit has to be small.
  * Owner: every gateway thread; each bucket has a lock.
  *
  *   buffer   the lock of each bucket | slots, WAYS to a bucket
  *   slot     hash (two words) | index of the oldest time | number of times | the times of admitted requests, a ring
  *
  * Invariants:
- *   SHAREDCOUNTERS-1  In any window at most `limit` requests of a subject are admitted, by all threads together: times
- *                     are kept, in ascending order, not a count.
+ *   SHAREDCOUNTERS-1  In any window all threads together admit at most `limit` requests of a subject: they keep the
+ *                     times in ascending order, not a count.
  *   SHAREDCOUNTERS-2  A bucket is read and written only under its lock, which is held for about a microsecond: no code
  *                     waits for anything while it holds one. A thread ends only between two turns of its event loop,
  *                     with no lock.
- *   SHAREDCOUNTERS-3  A full bucket refuses no one: its least recently counted subject is dropped. The hash has a
+ *   SHAREDCOUNTERS-3  A full bucket causes no refusal: its least recently counted subject is dropped. The hash has a
  *                     secret key, so no client can choose which subject that is.
- *   SHAREDCOUNTERS-4  A time that lies a window or more in the future is forgotten, as in COUNTERS-4.
+ *   SHAREDCOUNTERS-4  A time that is a window or more in the future is forgotten, as in COUNTERS-4.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { TextHash } from '../../shared/base/textHash.ts';
 import type { Limit } from '../base/classes.ts';
 import type { Count, CounterStore, Quota } from './counterStore.ts';
 
-/** Every thread gets both: the memory, and the key under which subjects are hashed. */
+/** Every thread gets both: the memory, and the key for hashing subjects. */
 export type SharedCounts = { readonly memory: SharedArrayBuffer; readonly key: Int32Array };
 
 const MOST_REQUESTS = 30;
-/** 131,072 subjects in 32 MiB, of which the system provides only what was used. */
+/** 131,072 subjects in 32 MiB; the system provides only the used part. */
 const BUCKETS = 1 << 14;
 const WAYS = 8;
 const TIMES_AT = 2;
@@ -37,7 +37,7 @@ const FREE = 0;
 const TAKEN = 1;
 const NONE = -1;
 const LOOKS_BEFORE_SLEEP = 200;
-/** The holder of a lock may have lost its processor. */
+/** The thread that holds a lock may have lost its processor. */
 const SLEEP_MS = 1;
 
 export function makeSharedCounts(): SharedCounts {
@@ -86,7 +86,7 @@ export class SharedCounterStore implements CounterStore {
     );
   }
 
-  /** SHAREDCOUNTERS-2. @param use gets the bucket of the subject, and does nothing but read and write there. */
+  /** SHAREDCOUNTERS-2. @param use gets the bucket of the subject; it may only read and write there. */
   #locked(subject: string, limit: Limit, use: (bucket: number) => Count): Count {
     assert(limit.requests === this.#limit.requests && limit.windowSec === this.#limit.windowSec, 'counts: one limit');
     this.#hash.of(subject);
@@ -105,7 +105,7 @@ export class SharedCounterStore implements CounterStore {
     }
   }
 
-  /** The first cell of the slot of the subject that was hashed last, or NONE. */
+  /** Returns the first cell of the slot of the subject that was hashed last, or NONE. */
   #find(bucket: number): number {
     const { first, second } = this.#hash;
     for (let way = 0; way < WAYS; way++) {
@@ -115,7 +115,9 @@ export class SharedCounterStore implements CounterStore {
     return NONE;
   }
 
-  /** SHAREDCOUNTERS-3. Gives the subject that was hashed last the slot that is idle, or was used longest ago. */
+  /**
+   * SHAREDCOUNTERS-3. Gives the subject that was hashed last a slot that is idle, or else the least recently used one.
+   */
   #takeSlot(bucket: number): number {
     let idlest = 0;
     let idlestMs = Number.POSITIVE_INFINITY;
@@ -137,7 +139,7 @@ export class SharedCounterStore implements CounterStore {
     return this.#words[2 * slot + 3];
   }
 
-  /** The time of the request with this number, 0 for the oldest. */
+  /** Returns the time of the request with this number, 0 for the oldest. */
   #timeAt(slot: number, number: number): number {
     const index = (this.#words[2 * slot + 2] + number) % MOST_REQUESTS;
     return this.#times[slot + TIMES_AT + index];
@@ -154,7 +156,7 @@ export class SharedCounterStore implements CounterStore {
     }
   }
 
-  /** Another thread may have counted a request that came a little later. */
+  /** Another thread may have counted a request that came slightly later. */
   #append(slot: number, nowMs: number): void {
     const count = this.#countOf(slot);
     const timeMs = count === 0 ? nowMs : Math.max(nowMs, this.#newestMs(slot));

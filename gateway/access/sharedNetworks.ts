@@ -1,21 +1,21 @@
 /**
- * The /64s of IPv6 that are counted as themselves in this period (prefixes.ts), in memory that all gateway threads
- * share: a front counts a request from one of them as the gateway thread would (RULES.md 4.10). As what any other
- * network is counted is decided by that thread alone.
+ * The IPv6 /64s that are subjects of their own in this period (prefixes.ts), in memory that all gateway threads share:
+ * a front counts a request from one of them as the gateway thread would (RULES.md 4.10). For any other network only the
+ * gateway thread decides the subject.
  * Owner: the gateway thread writes, fronts read.
  *
  *   buffer   start of the period | slots, WAYS to a bucket
  *   slot     the network, its four groups | start of the period in which it was entered
  *
  * Invariants:
- *   SHAREDNETWORKS-1  A network that is shown in a period has a subject of its own until that period ends. The network
- *                     of a slot is written before its period: who reads the period has read a whole network.
- *   SHAREDNETWORKS-2  Slots of earlier periods are free. A network that finds none is not shown. The hash has a key, so
- *                     no one can choose which bucket is full.
+ *   SHAREDNETWORKS-1  A network shown in a period is a subject of its own until that period ends. The network of a slot
+ *                     is written before its period: a reader that sees the period sees the whole network.
+ *   SHAREDNETWORKS-2  Slots of earlier periods are free. A network that finds no free slot is not shown. The hash has a
+ *                     key, so no client can choose which bucket is full.
  */
 import { TextHash } from '../../shared/base/textHash.ts';
 
-/** The longest window of the limits of addresses, for as long as they are counted as the same subject. */
+/** The longest window of the limits of addresses: for that long they are counted under the same subject. */
 export const NETWORKS_PERIOD_MS = 60_000;
 /** 131,072 networks in 2 MiB, more than are known in a period (PREFIXES-2). */
 const BUCKETS = 1 << 14;
@@ -42,12 +42,12 @@ export class SharedNetworks {
     this.#hash = new TextHash(key);
   }
 
-  /** A period begins: no network is shown. */
+  /** Begins a period in which no network is shown yet. */
   start(nowMs: number): void {
     Atomics.store(this.#cells, 0, BigInt(nowMs));
   }
 
-  /** From now on to the end of the period this /64 is counted as itself. */
+  /** From now until the end of the period this /64 is a subject of its own. */
   add(network: string): void {
     const period = Atomics.load(this.#cells, 0);
     const first = this.#bucketOf(network);
@@ -59,14 +59,14 @@ export class SharedNetworks {
     }
   }
 
-  /** True if the gateway thread counts this /64 as itself at that time. */
+  /** True if the gateway thread counts this /64 as a subject of its own at that time. */
   has(network: string, nowMs: number): boolean {
     const period = Atomics.load(this.#cells, 0);
     if (period === NO_PERIOD || Math.abs(nowMs - Number(period)) >= NETWORKS_PERIOD_MS) return false;
     const bits = bitsOf(network);
     const first = this.#bucketOf(network);
     for (let slot = first; slot < first + WAYS * SLOT_CELLS; slot += SLOT_CELLS) {
-      // SHAREDNETWORKS-1: in this order.
+      // SHAREDNETWORKS-1: this order matters.
       if (Atomics.load(this.#cells, slot + 1) === period && Atomics.load(this.#cells, slot) === bits) return true;
     }
     return false;

@@ -1,6 +1,7 @@
 /**
  * The addresses from which a valid signature has come: they may use the connections that are kept in reserve. Each
- * account has room for the few it used last, so one account with many addresses cannot use the reserve up.
+ * account has space for the few addresses that it used last, so one account with many addresses cannot use up the
+ * reserve.
  * Owner: the gateway thread.
  */
 
@@ -8,13 +9,13 @@
 type Signer = string | number;
 
 const ADDRESSES_PER_SIGNER = 8;
-/** A busy key is looked at this often while there is room for everyone. */
+/** While there is space for everyone, a busy key is checked this often. */
 const SAMPLE_MS = 100;
 
 export class SignedAddresses {
-  /** By signer, the one used last at the end. There are as many as there are accounts with keys. */
+  /** By signer, the most recently used address last. There are as many entries as accounts with keys. */
   readonly #bySigner = new Map<Signer, string[]>();
-  /** Signers of an address. */
+  /** The number of signers of each address. */
   readonly #signers = new Map<string, number>();
   readonly #lookedAtMs = new Map<string, number>();
 
@@ -22,7 +23,7 @@ export class SignedAddresses {
     return this.#signers.has(address);
   }
 
-  /** True when it is time to note the address of this key again; to find an address out is not free. */
+  /** True if it is time to note the address of this key again; finding out an address is not free. */
   isDue(keyId: string, nowMs: number): boolean {
     if (nowMs - (this.#lookedAtMs.get(keyId) ?? Number.NEGATIVE_INFINITY) < SAMPLE_MS) return false;
     this.#lookedAtMs.set(keyId, nowMs);

@@ -1,13 +1,13 @@
 /**
- * The holders of a port's connections, as the operating system knows them (RULES.md 4.10). uWebSockets.js says from
- * which address a connection came when it opens, but not when it closes; Linux lists every open one. The list of ten
- * thousand takes the kernel some 20 ms, which a thread of the pool waits for, and comes in pieces that this thread
- * reads in passing. It is asked for only while connections are becoming scarce.
+ * Finds out the holders of a port's connections from the operating system (RULES.md 4.10). uWebSockets.js reports the
+ * address of a connection when it opens, but not when it closes; Linux lists every open connection. The kernel takes
+ * about 20 ms for a list of ten thousand; a thread of the pool waits for that, and this thread parses the list in
+ * pieces. It is requested only while connections become scarce.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { peerSubject } from '../base/clientAddress.ts';
 
-/** Connections by subject (base/clientAddress.ts). */
+/** The number of connections by subject (base/clientAddress.ts). */
 export type Holders = ReadonlyMap<string, number>;
 
 const TABLES = ['/proc/self/net/tcp', '/proc/self/net/tcp6'];
@@ -22,7 +22,7 @@ const NO_INODE = '0';
 /** `sl: local:port remote:port state tx:rx tr:when retransmits uid timeout inode`, after one line of titles. */
 const LINE = /^ *\d+: [0-9A-F]+:([0-9A-F]{4}) ([0-9A-F]+):[0-9A-F]{4} ([0-9A-F]{2}) +\S+ +\S+ +\S+ +\S+ +\S+ +(\d+)/;
 
-/** Resolves to null where the system has no such list. */
+/** Resolves to null if the system has no such list. */
 export async function holdersOf(port: number): Promise<Holders | null> {
   const byNetwork = new Map<string, number>();
   for (const path of TABLES) {
@@ -36,7 +36,7 @@ export async function holdersOf(port: number): Promise<Holders | null> {
   return holders;
 }
 
-/** False when the table cannot be read; a machine without IPv6 has only the first. */
+/** Returns false if the table cannot be read; a machine without IPv6 has only the first table. */
 async function readTable(path: string, port: number, byNetwork: Map<string, number>): Promise<boolean> {
   let file: FileHandle | undefined;
   try {
@@ -66,13 +66,13 @@ export function countLine(line: string, port: number, byNetwork: Map<string, num
   byNetwork.set(network, (byNetwork.get(network) ?? 0) + 1);
 }
 
-/** The digits in which one subject differs from another. */
+/** Returns the digits that distinguish subjects. */
 function networkOf(digits: string): string {
   if (digits.length < IPV6_DIGITS) return digits;
   return digits.startsWith(IPV4_MAPPED) ? digits.slice(-IPV4_DIGITS) : digits.slice(0, NETWORK_DIGITS);
 }
 
-/** An address is printed as words of 32 bits in the order of the machine, which is little-endian. */
+/** An address is printed as 32-bit words in the byte order of the machine, which is little-endian. */
 function bytesOf(digits: string): Uint8Array {
   const printed = Buffer.from(digits, 'hex');
   const address = new Uint8Array(digits.length === IPV4_DIGITS ? 4 : 16);

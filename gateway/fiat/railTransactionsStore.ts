@@ -1,11 +1,11 @@
 /**
- * The transactions of the ledger rail (gateway/fiat/ledgerRail.ts), in control.db. Those that are not over are in
- * memory too, and so are the cancellations of authorizations, which end with what they cancel.
+ * The transactions of the ledger rail (gateway/fiat/ledgerRail.ts), in control.db. Unfinished transactions are in
+ * memory too, and so are cancellations of authorizations, each until its authorization ends.
  * Owner: the gateway thread.
  *
  * Invariants:
- *   RAILROWS-1  A transfer is never taken away, and of a transaction only `state`, `reason`, `block_ms`, `reference`
- *               and `credited_ms` change, the last two once.
+ *   RAILROWS-1  A transfer is never deleted. Of a transaction only `state`, `reason`, `block_ms`, `reference` and
+ *               `credited_ms` change, the last two only once.
  */
 import type { TransferAuthorization } from '../../shared/crypto/eip3009.ts';
 import type { TakenRows } from '../../shared/records/changedRows.ts';
@@ -15,7 +15,7 @@ import { type Changes, SYNCED_AT_ONCE } from '../base/laterSync.ts';
 export type RailRow = TransferAuthorization & {
   readonly txHash: string;
   readonly kind: 'transfer' | 'cancel';
-  /** Null: no transaction of the relayer. */
+  /** Null: not a transaction of the relayer. */
   readonly accountNonce: number | null;
   readonly fee: number;
   readonly signature: string;
@@ -29,7 +29,7 @@ export type RailRow = TransferAuthorization & {
   readonly creditedMs: number | null;
 };
 
-/** The end of an authorization that has none, or none that is known. */
+/** Stands for the end of an authorization that has none, or whose end is unknown. */
 export const ENDLESS = 0;
 
 /** A cancellation in force. */
@@ -49,7 +49,7 @@ const COLUMNS = `tx_hash AS txHash, kind, account_nonce AS accountNonce, fee, fr
 export class RailTransactions {
   readonly #changes: Changes;
   readonly #open = new Map<string, RailRow>();
-  /** The times of the blocks of those whose effect is not decided: a few. */
+  /** The block times of the few transactions whose effect is undecided. */
   readonly #included = new Map<string, number>();
   readonly #cancelled = new Map<string, Cancelled>();
   /** By account. */
@@ -73,19 +73,22 @@ export class RailTransactions {
     this.#nextNonce = this.#statements.nextNonce.get() ?? 0;
   }
 
-  /** Those that are not over: waiting for a block, in one, or mined and not credited. */
+  /** Unfinished transactions: waiting for a block, in one, or mined and not credited. */
   open(): IterableIterator<RailRow> {
     return this.#open.values();
   }
 
-  /** The time of the first block with a transaction that the books have not answered; infinite for none. */
+  /** The time of the first block with a transaction that the books have not answered; infinite if there is none. */
   get oldestUndecidedMs(): number {
     let oldestMs = Number.POSITIVE_INFINITY;
     for (const blockMs of this.#included.values()) oldestMs = Math.min(oldestMs, blockMs);
     return oldestMs;
   }
 
-  /** All of those where they are few, else the ones after those of the last call, from the first on after the last. */
+  /**
+   * Returns all unfinished transactions if they are few, otherwise those after the ones of the last call; after the
+   * last one it starts again.
+   */
   nextOpen(): RailRow[] {
     this.#walk ??= this.#open.values();
     const next: RailRow[] = [];
@@ -108,12 +111,12 @@ export class RailTransactions {
     return this.#statements.ofNonce.all(from, nonce);
   }
 
-  /** The account nonce of the relayer's next transaction in a block. */
+  /** The account nonce for the relayer's next transaction in a block. */
   get nextNonce(): number {
     return this.#nextNonce;
   }
 
-  /** Transfers that have arrived after the block and hash and before another block, oldest first. */
+  /** Transfers that arrived after one block and hash and before another block, oldest first. */
   arrivals(
     account: number,
     after: { readonly blockMs: number; readonly txHash: string },
@@ -128,18 +131,18 @@ export class RailTransactions {
     this.#keep(row.txHash, row);
   }
 
-  /** A cancellation that cancels nothing any more, or cannot be carried out. */
+  /** Removes a cancellation that has nothing left to cancel, or cannot be carried out. */
   remove({ txHash }: Pick<RailRow, 'txHash'>): void {
     this.#changes.write(() => this.#statements.remove.run(txHash));
     this.#keep(txHash, undefined);
   }
 
-  /** The cancellations of the account, with those that have no end. */
+  /** The cancellations of the account, including those without an end. */
   cancelledBy(account: number): { readonly all: number; readonly endless: number } {
     return this.#counts.get(account) ?? NONE;
   }
 
-  /** Called several times a second: deletes cancellations that are over, and looks at a part of them each time. */
+  /** Deletes cancellations that are over; checks a part of them each time. Called several times a second. */
   sweep(nowSec: number): void {
     this.#swept ??= this.#cancelled.entries();
     for (let looked = 0; looked < SWEPT_A_TURN; looked++) {
@@ -168,7 +171,7 @@ export class RailTransactions {
     return this.#changes.durable();
   }
 
-  /** The memory follows a row that was written; undefined: it is gone. */
+  /** Updates the memory after a row was written; undefined: the row is gone. */
   #keep(txHash: string, row: RailRow | undefined): void {
     if (row !== undefined && isOpen(row)) this.#open.set(txHash, row);
     else this.#open.delete(txHash);
@@ -196,7 +199,7 @@ export class RailTransactions {
   }
 }
 
-/** A cancellation is over for the rail once it is mined, and stays for what it cancels. */
+/** For the rail a cancellation is over once it is mined; it stays in force for its authorization. */
 function isOpen({ state, kind, creditedMs }: RailRow): boolean {
   return (
     state === 'pending' || state === 'included' || (state === 'mined' && kind === 'transfer' && creditedMs === null)

@@ -4,21 +4,21 @@
  * Owner: the gateway thread, one process at a time (`mayBroadcast`).
  *
  *   preflight ──► row with account nonce, unsigned and signed bytes, durable ──► broadcast ──► accepted
- *                       ▲ same bytes again, whenever it is not known what became of them ┘
+ *                       ▲ same bytes again, whenever their result is unknown ┘
  *
  * Invariants:
- *   RELAYER-1  An account nonce and the bytes that use it are one row, durable before the bytes leave, each time: in a
- *              cluster the log may not hold a row that a try before has written.
- *   RELAYER-2  No envelope gets a further account nonce while one that may not have left waits.
+ *   RELAYER-1  An account nonce and the bytes that use it are one row, which is durable before the bytes leave. This is
+ *              checked at each attempt: in a cluster the log may not hold a row that an earlier attempt has written.
+ *   RELAYER-2  No envelope gets a new account nonce while one waits that may not have left.
  *   RELAYER-3  A replacement has the same account nonce and a higher fee, and is a row of its own before it leaves.
- *              Only what the rail has forgotten is replaced at the same fee, where it is the highest that is offered.
+ *              Only a transaction that the rail has forgotten may be replaced at the same fee, if that is the highest
+ *              fee offered.
  *   RELAYER-4  `accepted` is written after the rail has said so.
  *   RELAYER-5  Nothing leaves while `mayBroadcast` says no: another process may be the writer.
- *   RELAYER-6  An account nonce that the rail waits for and that no envelope uses any more, because its session must
- *              not send now or its bytes are dead, goes to the next transfer: without it nothing after it is taken.
- *   RELAYER-7  Account nonces belong to the key that signs. Envelopes of an earlier key are not sent any more.
- *   RELAYER-8  Transfers have their turns one after the other, in the order in which they ask: none is passed over by
- *              one that asks as often.
+ *   RELAYER-6  If the rail waits for an account nonce that no envelope uses any more, because its session must not send
+ *              now or its bytes are dead, the next transfer gets it: without it the rail takes no later nonce.
+ *   RELAYER-7  Account nonces belong to the signing key. Envelopes of an earlier key are no longer sent.
+ *   RELAYER-8  Transfers take turns in the order in which they ask: a transfer that keeps asking is never passed over.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import type { PreflightFault } from '../../shared/wire/railQuestions.ts';
@@ -31,39 +31,39 @@ type RelayerOptions = {
   readonly sessions: Pick<FiatSessions, 'write' | 'durable'>;
   readonly transfers: FiatTransfers;
   readonly clock: Clock;
-  /** True while this process is the one that may send. */
+  /** True while this process may send. */
   readonly mayBroadcast: () => boolean | Promise<boolean>;
   /** False for a session whose transfer must not leave now. */
   readonly mayLeave: (sessionId: string) => boolean;
 };
 
-/** `waiting`: not now, ask again. `refused`: it is in no pool, and will be sent again when asked. */
+/** `waiting`: not now, ask again. `refused`: it is in no pool, and a further call sends it again. */
 export type Relayed =
   | { readonly result: 'accepted'; readonly txHash: string }
   | { readonly result: 'waiting' }
   | { readonly result: 'refused'; readonly reason: PreflightFault | 'rail' };
 
-/** An account nonce, and the transaction that may have it now. */
+/** An account nonce, and the transaction that may be using it now. */
 type Place = {
   readonly accountNonce: number;
   readonly replaced: StoredEnvelope | null;
-  /** The rail does not know that transaction: a new one may have the same fee. */
+  /** True if the rail does not know that transaction: a new one may have the same fee. */
   readonly isForgotten: boolean;
 };
 
 const WAITING: Relayed = Object.freeze({ result: 'waiting' });
 const REFUSED: Relayed = Object.freeze({ result: 'refused', reason: 'rail' });
-/** Times that a fee is raised in one go. */
+/** The most times that a fee is raised in one call. */
 const MAX_BUMPS = 5;
-/** A node that calls a nonce used may count it only later. */
+/** A node that reports a nonce as used may count it only later. */
 const PASSED_MS = 60_000;
 
 export class Relayer {
   readonly #options: RelayerOptions;
-  /** Under way or waiting, and the end of the last of them. */
+  /** The number of turns that run or wait, and the end of the last one. */
   #turns = 0;
   #lastTurn: Promise<void> = Promise.resolve();
-  /** Null until the rail has said it. */
+  /** Null until the rail has answered. */
   #sender: string | null = null;
   #passed = { accountNonce: 0, untilMs: 0 };
 
@@ -86,12 +86,12 @@ export class Relayer {
     });
   }
 
-  /** A transaction is in no block for too long: sends the same bytes again, or others at a higher price. */
+  /** For a transaction that waits too long for a block: sends the same bytes again, or others at a higher price. */
   hasten(intent: Intent, isReplaced: boolean): Promise<Relayed> {
     return this.#alone(async () => {
       const last = this.#last(intent.sessionId);
       if (last === undefined) return WAITING;
-      // Its account nonce was used by another transaction.
+      // Another transaction has used its account nonce.
       if (last.state === 'dead') return this.#relayAnew(intent);
       const railNonce = await this.#railNonce();
       if (railNonce > last.accountNonce) return this.#passedOver(last, intent);
@@ -102,7 +102,7 @@ export class Relayer {
     });
   }
 
-  /** A transaction was reverted: its bytes are worth nothing any more. */
+  /** A transaction was reverted: its bytes are worthless now. */
   async forget({ sessionId }: Intent): Promise<void> {
     const { sessions, transfers } = this.#options;
     const last = this.#last(sessionId);
@@ -134,7 +134,7 @@ export class Relayer {
   async #relayAnew(intent: Intent): Promise<Relayed> {
     const { rail, mayLeave, mayBroadcast } = this.#options;
     const unsent = this.#unsent();
-    // RELAYER-2: the session of that envelope sends it. One that must not leave gives up its account nonce.
+    // RELAYER-2: the session of that envelope sends it. If it must not leave, it gives up its account nonce.
     if (unsent !== undefined && mayLeave(unsent.sessionId)) return WAITING;
     if (!(await mayBroadcast())) return WAITING;
     const fault = await rail.preflight(intent, intent.signature!);
@@ -143,13 +143,13 @@ export class Relayer {
     return envelope === null ? REFUSED : this.#send(envelope, intent);
   }
 
-  /** The lowest account nonce that is free. */
+  /** Returns the lowest free account nonce. */
   async #place(unsent: StoredEnvelope | undefined): Promise<Place> {
     const railNonce = await this.#railNonce();
     const gap = await this.#gap(railNonce);
     if (gap !== null) return gap;
     if (unsent !== undefined) return { accountNonce: unsent.accountNonce, replaced: unsent, isForgotten: false };
-    // A node that is behind says too little, a database that was brought back too.
+    // A lagging node says too little, and so does a restored database.
     const accountNonce = Math.max(railNonce, this.#options.transfers.nextNonce(this.#sender!));
     return { accountNonce, replaced: null, isForgotten: false };
   }
@@ -163,7 +163,7 @@ export class Relayer {
     let isForgotten = true;
     for (const { txHash } of rows) {
       const transaction = await rail.transaction(txHash);
-      // The node that was asked for the nonce is behind.
+      // The node that was asked for the nonce lags.
       if (transaction !== null && transaction.status !== 'pending') return null;
       if (transaction !== null) isForgotten = false;
     }
@@ -181,13 +181,13 @@ export class Relayer {
     return this.#sender === null ? undefined : this.#options.transfers.unsent(this.#sender);
   }
 
-  /** RELAYER-7. The bytes of an earlier key may still get into a block, which is the transfer all the same. */
+  /** RELAYER-7. Bytes of an earlier key may still get into a block, and then count as the transfer. */
   #last(sessionId: string): StoredEnvelope | undefined {
     const last = this.#options.transfers.envelopesOf(sessionId).at(-1);
     return last === undefined || last.sender === this.#sender ? last : { ...last, state: 'dead' };
   }
 
-  /** RELAYER-1, and RELAYER-3 where there is one to replace. Null: it would have to offer more than it may. */
+  /** RELAYER-1, and RELAYER-3 if there is a transaction to replace. Null: the fee would exceed the limit. */
   async #build(intent: Intent, { accountNonce, replaced, isForgotten }: Place): Promise<StoredEnvelope | null> {
     const { rail, sessions, transfers, clock } = this.#options;
     const usual = await rail.fee();
@@ -213,7 +213,7 @@ export class Relayer {
     let sent = envelope;
     for (let bumps = 0; bumps <= MAX_BUMPS; bumps++) {
       await sessions.durable();
-      // RELAYER-5: asked last, because the answer can change while bytes are made.
+      // RELAYER-5: checked last, because the answer can change while the bytes are made.
       const mayGo = this.#options.mayLeave(intent.sessionId) && (await this.#options.mayBroadcast());
       if (!mayGo) return WAITING;
       const result = await rail.broadcast(sent.signed);
@@ -228,7 +228,7 @@ export class Relayer {
     return REFUSED;
   }
 
-  /** A block has a transaction with this account nonce: our own most likely, and then everything is well. */
+  /** A block has a transaction with this account nonce: most likely the exchange's own, and then all is well. */
   async #passedOver(envelope: StoredEnvelope, intent: Intent): Promise<Relayed> {
     const { rail, sessions, transfers, clock } = this.#options;
     const authorization = await rail.authorization(intent.from, intent.nonce);

@@ -1,9 +1,9 @@
 /**
- * The sandbox provider of this project (gateway/programs/ramp/), a process of its own. It is spoken with as with any
- * other: it may hang, be down, and contradict itself, which is what it is for.
+ * Talks to the sandbox provider of this project (gateway/programs/ramp/), a process of its own, as to any other
+ * provider: it may hang, be down, and contradict itself, which is its purpose.
  *
  * Invariant:
- *   SANDBOX-1  A list is read to its end, as with COINBASE-2, and a deal that is not in its form makes it worthless.
+ *   SANDBOX-1  A list is read to its end, as with COINBASE-2, and is rejected if one of its deals is malformed.
  */
 import { STATED_STATUSES } from '../../shared/api/fiatStatements.ts';
 import { checkHook } from '../../shared/crypto/hookSignature.ts';
@@ -29,13 +29,13 @@ const SETTINGS = ['URL', 'API_KEY', 'WEBHOOK_SECRETS', 'ADDRESS'];
 const URL_OF_PROCESS = 'http://127.0.0.1:8090';
 const PAGE_SIZE = 100;
 const MAX_PAGES = 20;
-/** Pages of a statement. */
+/** The most pages of a statement. */
 const MAX_STATED = 100;
 const STATUSES: readonly unknown[] = ['created', 'started', 'success', 'failed', 'expired', 'refunded'];
 const DECIMAL = /^(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,18})?$/;
 const REFERENCE = /^[\w-]{1,49}$/;
 const EVENT_ID = /^[0-9a-f]{32}$/;
-/** The names that clients send, by those of the provider. */
+/** Names of clients' fields, by the provider's names. */
 const FIELDS: Readonly<Record<string, RefusedField>> = {
   amount: 'amount',
   currency: 'fiat_currency',

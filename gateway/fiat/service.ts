@@ -1,18 +1,18 @@
 /**
- * The acts of people with their sessions (RULES.md 16): creating one, going to the provider again, signing, asking for
- * the relay again, cancelling. Every act is durable before it is answered, and a repeated one changes nothing.
+ * The actions of people on their sessions (RULES.md 16): create, go to the provider again, sign, relay again, cancel.
+ * Every action is durable before it is answered, and a repeated one changes nothing.
  * Owner: the gateway thread.
  *
  *   1 session, partner reference ─► provider      2 intent ─► shown     3 signature ─► relay
  *   4 account nonce, bytes ─► broadcast           5 replacement ─► broadcast
  *   6 what the rail shows ─► state                7 event of a provider ─► processing
  *
- * Each step is durable before what stands behind its arrow (4 and 5: relayer.ts, 6: settlement.ts, 7: driver.ts).
+ * Each step is durable before the step behind its arrow begins (4 and 5: relayer.ts, 6: settlement.ts, 7: driver.ts).
  *
  * Invariants:
- *   FIAT-1  An act is about a session of the account that asks; another's is not there.
- *   FIAT-2  A signature is persisted once. From then on the session cannot be cancelled, and the exchange never signs
- *           in the place of the wallet.
+ *   FIAT-1  An account can act only on its own sessions; a session of another account is answered as missing.
+ *   FIAT-2  A signature is stored once. From then on the session cannot be cancelled. The exchange never signs in place
+ *           of the wallet.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Clock } from '../../shared/base/clock.ts';
@@ -56,14 +56,14 @@ export type NewFiatSession = {
 
 export type Launched = { readonly session: FiatSession; readonly launchUrl: string };
 
-/** The page for cashing in and out: people come back to it if a request names no other. */
+/** The page for cashing in and out: people return to it if a request names no other page. */
 const RETURN_PATH = '/cash';
 const WRONG_SIGNATURE: Refusal = {
   row: ERRORS.VALIDATION_ERROR,
   message: 'the signature is not that of the linked wallet',
   details: { field: 'signature', rule: 'of the linked wallet' },
 };
-/** A session waits so long for a person to begin with the provider. */
+/** A session waits this long for its person to begin at the provider. */
 const LAUNCH_WAIT_MS = 3_600_000;
 const LAUNCH_TIMEOUT_MS = 8000;
 const MAX_UNDER_WAY = 20;
@@ -77,13 +77,13 @@ export class FiatService {
     this.#deps = deps;
   }
 
-  /** The session, if it is the account's (FIAT-1). */
+  /** Returns the session if it belongs to the account (FIAT-1). */
   find(account: number, id: string, kind: FiatKind | null): FiatSession | null {
     const session = this.#deps.sessions.find(id);
     return session?.account === account && (kind === null || session.kind === kind) ? session : null;
   }
 
-  /** A repeated key answers the session that the first request made, with a new way to the provider. */
+  /** A repeated key is answered with the session that the first request made, and a new link to the provider. */
   async create(request: NewFiatSession, clientIp: string): Promise<Launched | Refusal> {
     const { sessions, providers } = this.#deps;
     const { account, idempotencyKey, fingerprint } = request;
@@ -104,12 +104,12 @@ export class FiatService {
       return { row: ERRORS.CONFLICT, message: `an account has at most ${MAX_UNDER_WAY} sessions under way` };
     }
     const session = this.#insert(request, provider.name);
-    // The first of the seven steps: the provider learns of a reference that no crash can lose.
+    // The first of the seven steps: the provider gets a reference that no crash can lose.
     await sessions.durable();
     return this.launch(session, clientIp);
   }
 
-  /** Mints another way to the provider, for a session that can still use one. */
+  /** Makes another link to the provider, for a session that can still use one. */
   async launch(session: FiatSession, clientIp: string): Promise<Launched | Refusal> {
     const { sessions, providers, transfers, changes, clock, driver, publicUrl } = this.#deps;
     if (session.failureCode === PROVIDER_REFUSED) return refusedLaunch(session, null);
@@ -152,7 +152,7 @@ export class FiatService {
     }
   }
 
-  /** A session ends with its first launch refused; where an earlier launch succeeded, that one stays good. */
+  /** A session ends if its first launch is refused; if an earlier launch succeeded, the session stays. */
   async #refused(session: FiatSession, { field }: LaunchRefused): Promise<Refusal> {
     const { sessions, changes } = this.#deps;
     if (session.status === 'initiated') {
@@ -175,7 +175,7 @@ export class FiatService {
     if (!canStillSign(intent, clock.nowMs())) return conflict('there is too little time left');
     const fault = await this.#faultOf(intent, signature);
     if (fault !== null) return fault;
-    // While the rail was asked, the same signature may have been kept, or the session may have ended.
+    // While the rail was asked, the same signature may have been stored, or the session may have ended.
     const since = repetition(transfers.intentOf(session.id)!, signature);
     if (since !== 'new') return this.#repeated(since);
     const isKept = changes.trigger(
@@ -192,7 +192,7 @@ export class FiatService {
     return null;
   }
 
-  /** Null: the wallet has signed, and has the USDC. A chain that does not answer keeps no signature. */
+  /** Null if the wallet has signed and has the USDC. While the chain does not answer, no signature is stored. */
   async #faultOf({ from, digest, valueMicro }: Intent, signature: string): Promise<Refusal | null> {
     const { rail } = this.#deps;
     try {
@@ -208,7 +208,7 @@ export class FiatService {
     }
   }
 
-  /** The relay is tried again with the bytes that are there; what is sent already stays so. */
+  /** The relay is tried again with the stored bytes; a sent transfer stays sent. */
   async submit(session: FiatSession, intentId: string): Promise<Refusal | null> {
     const { transfers, driver } = this.#deps;
     const intent = transfers.intentOf(session.id);
@@ -238,7 +238,7 @@ export class FiatService {
     return null;
   }
 
-  /** The change of the first request may not be durable yet, and the answer to its repeat says that it is. */
+  /** The change of the first request may not be durable yet, but the answer to its repeat says that it is. */
   async #repeated(answer: Refusal | null): Promise<Refusal | null> {
     await this.#deps.sessions.durable();
     return answer;
@@ -249,7 +249,7 @@ export class FiatService {
     this.#deps.driver.hint(session);
   }
 
-  /** An off-ramp of the wallet is under way, so the wallet has to stay. */
+  /** True if an off-ramp of the wallet is under way: then the wallet has to stay linked. */
   needsWallet(walletAddress: string): boolean {
     return [...this.#deps.sessions.open()].some(
       (session) => session.walletAddress === walletAddress && session.kind === 'offramp' && !isOver(session.status),

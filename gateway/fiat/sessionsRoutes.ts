@@ -1,4 +1,4 @@
-/** The sessions in which an account cashes in and out (RULES.md 16.1 to 16.9). */
+/** Routes for the sessions in which an account cashes in and out (RULES.md 16.1 to 16.9). */
 import { createHash } from 'node:crypto';
 import type { BlockList } from 'node:net';
 import {
@@ -155,7 +155,10 @@ export function fiatSessionRoutes(deps: FiatSessionDeps): Route[] {
 
 type SessionCall = AccountCall & { readonly params: { readonly id: string } };
 
-/** The session of the path, or null when the call was refused: another account's is not there (FIAT-1). */
+/**
+ * Returns the session of the path, or null if the request was refused: another account's session is answered as missing
+ * (FIAT-1).
+ */
 export function requireSession(
   call: SessionCall,
   kind: FiatKind | null,
@@ -206,7 +209,9 @@ async function create(call: CreateCall, kind: FiatKind, method: string | null, d
   });
 }
 
-/** False when the call was refused: the state of the account allows no way to the provider (RULES.md 16.4). */
+/**
+ * Returns false if the request was refused: the state of the account allows no link to the provider (RULES.md 16.4).
+ */
 function mayBegin(call: AccountCall & Call, kind: FiatKind, states: AccountStates): boolean {
   const account = call.principal.accountIndex;
   const row = kind === 'onramp' ? states.addingRefusal(account) : states.reducingRefusal(account);
@@ -214,7 +219,7 @@ function mayBegin(call: AccountCall & Call, kind: FiatKind, states: AccountState
   return row === null;
 }
 
-/** The wallet of the body or the first one of the account; null when the call was refused. */
+/** Returns the wallet of the body or the account's first one; null if the request was refused. */
 function requireWallet(call: CreateCall, { accounts }: FiatSessionDeps): string | null {
   const { wallets } = accounts.byIndex(call.principal.accountIndex);
   const named = call.body.wallet_address?.toLowerCase();
@@ -259,7 +264,7 @@ async function cancel(call: CallOf<typeof CANCEL_OFFRAMP>, { service }: FiatSess
 }
 
 function addressOf(call: Call, { trustProxy }: FiatSessionDeps): string {
-  // The connection of a client that is gone cannot be asked.
+  // The address of a client that has gone cannot be read.
   if (call.aborted) return '';
   return clientAddress(call.transport.peer(), call.forwardedFor, trustProxy);
 }

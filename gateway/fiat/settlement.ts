@@ -1,14 +1,14 @@
 /**
- * The transfer of an off-ramp as the rail shows it (RULES.md 16.20): the relay, its confirmations, money that came on
- * another way, and the end of the time in which it can be carried out.
+ * Follows the transfer of an off-ramp on the rail (RULES.md 16.20): the relay, its confirmations, money that arrived in
+ * another way, and the end of the time in which the transfer can be carried out.
  * Owner: the gateway thread.
  *
  * Invariants:
- *   SETTLEMENT-1  A transfer is confirmed by its authorization nonce, not by a hash, once 32 blocks and the rail's
- *                 finality stand behind it and from, to and value are the intent's.
- *   SETTLEMENT-2  A transfer has failed only when a finalized block is past its time and the nonce is unused. Silence,
- *                 a missing receipt and a rail that is down are no failure.
- *   SETTLEMENT-3  While another payment is looked for, the relay is held.
+ *   SETTLEMENT-1  A transfer is confirmed by its authorization nonce, not by a hash, once it has 32 blocks and is final
+ *                 on the rail, and its from, to and value are the intent's.
+ *   SETTLEMENT-2  A transfer has failed only if a finalized block is past its time and the nonce is unused. Silence, a
+ *                 missing receipt and a rail that is down are no failure.
+ *   SETTLEMENT-3  The relay is held while another payment is searched for.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import type { RailHead } from '../../shared/wire/railQuestions.ts';
@@ -29,17 +29,20 @@ type SettlementDeps = {
   readonly clock: Clock;
 };
 
-/** A transaction in no block for so long is replaced by one with a higher fee; until then its bytes are sent again. */
+/**
+ * A transaction that is in no block for this long is replaced by one with a higher fee; until then its bytes are sent
+ * again.
+ */
 const REPLACE_MS = 60_000;
 const RESEND_MS = 15_000;
-/** A transaction that the provider names may be unknown to the rail for so long. */
+/** A transaction that the provider names may be unknown to the rail for this long. */
 const UNKNOWN_SEC = 60;
-/** Their evidence names the block of the transfer. */
+/** For these causes the evidence names the block of the transfer. */
 const FINAL_CAUSES: readonly string[] = ['transfer_final', 'funding_verified'];
-/** A wallet needs so much time before the end of a transfer. */
+/** A wallet needs this much time before the end of a transfer. */
 const SIGNING_SEC = 60;
 
-/** True while the owner may still sign: with less time the transfer would end before it is sent. */
+/** True while the owner may still sign: with less time left, the transfer would end before it is sent. */
 export function canStillSign({ validBeforeSec }: Pick<Intent, 'validBeforeSec'>, nowMs: number): boolean {
   return Math.floor(nowMs / 1000) + SIGNING_SEC < validBeforeSec;
 }
@@ -75,7 +78,7 @@ export class Settlement {
     }
   }
 
-  /** SETTLEMENT-1, SETTLEMENT-2. @returns true when the relay has nothing to do any more. */
+  /** SETTLEMENT-1, SETTLEMENT-2. @returns true if the relay has nothing left to do. */
   async #isDecided(session: FiatSession, intent: Intent, head: RailHead): Promise<boolean> {
     const { changes, rail, transfers } = this.#deps;
     const found = await rail.authorization(intent.from, intent.nonce);
@@ -92,7 +95,7 @@ export class Settlement {
       if (isOver) changes.trigger(session, 'authorization_cancelled', evidence, { patch });
       return true;
     }
-    // A front-runner or an earlier try may have sent it: the effect is the same.
+    // A front-runner or an earlier attempt may have sent it: the effect is the same.
     if (session.transferState === 'submission_pending') {
       changes.trigger(session, 'broadcast_accepted', evidence, { patch: { txHash } });
     } else if (session.txHash !== txHash) changes.trigger(session, 'hash_replaced', evidence, { patch: { txHash } });
@@ -149,7 +152,7 @@ export class Settlement {
     changes.trigger(session, 'broadcast_accepted', { tx_hash: txHash }, { patch: { txHash, failureCode: null } });
   }
 
-  /** The transfer is out and in no block yet. */
+  /** The transfer is sent, but in no block yet. */
   async #follow(session: FiatSession, intent: Intent): Promise<void> {
     const { changes, rail, relayer, transfers, clock } = this.#deps;
     const last = transfers.envelopesOf(session.id).at(-1);
@@ -172,7 +175,7 @@ export class Settlement {
     changes.trigger(session, 'hash_replaced', { tx_hash: txHash }, { patch: { txHash } });
   }
 
-  /** An error whose cause may be gone, or whose time is over. */
+  /** Retries after an error whose cause may be gone, or ends the session if its time is over. */
   async #recover(session: FiatSession, intent: Intent, head: RailHead): Promise<void> {
     const { changes, rail, relayer } = this.#deps;
     const { errorCause } = session;
@@ -185,17 +188,17 @@ export class Settlement {
       return;
     }
     if (!this.mayLeave(session)) return;
-    // The state says that the transfer is out once the rail has accepted it, not before.
+    // The state says that the transfer is sent only once the rail has accepted it.
     this.#afterRelay(session, await relayer.relay(intent));
   }
 
-  /** SETTLEMENT-3: a transaction that the provider names, or money that it says to have. */
+  /** SETTLEMENT-3: looks for a transaction that the provider names, or for money that it claims to have. */
   async #reconcile(session: FiatSession, intent: Intent, head: RailHead): Promise<void> {
     const { changes, rail } = this.#deps;
     const { reportedHash } = session;
     const own = await rail.authorization(intent.from, intent.nonce);
     if (own.state === 'used') {
-      // Ours was out already, or someone else has sent it. A second payment is for an operator to see.
+      // The exchange's own transfer was sent already, or someone else has sent it. Operators see a second payment.
       await this.#fund(session, intent, own.txHash, head);
       return;
     }
@@ -212,7 +215,9 @@ export class Settlement {
     if (await this.#isUnfunded(session, reportedHash, head)) this.#resume(session, intent, head);
   }
 
-  /** The session that a transaction pays for: the one that has claimed it, or whose authorization it carries. */
+  /**
+   * Returns the session that a transaction pays for: the one that has claimed it, or whose authorization it carries.
+   */
   async #ownerOf(txHash: string): Promise<string | undefined> {
     const { rail, transfers } = this.#deps;
     const claimed = transfers.claimedBy(txHash);
@@ -236,7 +241,7 @@ export class Settlement {
     this.#settle(session, txHash, 'funding_verified', { tx_hash: txHash, block }, claim);
   }
 
-  /** At a finalized block there is no such payment. */
+  /** True if there is no such payment as of a finalized block. */
   async #isUnfunded(session: FiatSession, txHash: string | null, head: RailHead): Promise<boolean> {
     const { rail, sessions } = this.#deps;
     const transaction = txHash === null ? null : await rail.transaction(txHash);
@@ -246,12 +251,12 @@ export class Settlement {
     return head.finalizedSec >= Math.floor((reported?.atMs ?? 0) / 1000) + UNKNOWN_SEC;
   }
 
-  /** The wallet or the relay goes on, if the provider still waits; what is out of time ends. */
+  /** Returns to the wallet or the relay if the provider still waits; ends the session if its time is over. */
   #resume(session: FiatSession, intent: Intent, head: RailHead): void {
     const { changes, clock } = this.#deps;
     const evidence = { reported_hash: session.reportedHash, finalized_sec: head.finalizedSec };
     const { providerStatus } = session;
-    // A provider that has the money must say where it came from: until then someone has to look.
+    // A provider that has the money must say where it came from: until then a person has to look.
     if (providerStatus === 'started' || providerStatus === 'success') {
       changes.alarm(session, 'funding_not_found', evidence);
       return;
@@ -266,7 +271,7 @@ export class Settlement {
     } else if (canStillSign(intent, clock.nowMs())) changes.trigger(session, 'unsigned_not_funded', evidence);
   }
 
-  /** A rail that takes back what it had called final. One that is behind has not come that far yet. */
+  /** Notices a rail that takes back a block which it had called final. A lagging rail has not come that far yet. */
   async #checkFinality(session: FiatSession, intent: Intent, head: RailHead): Promise<void> {
     const { changes, rail, sessions } = this.#deps;
     if (session.txHash !== null && (await this.#pays(intent, session.txHash))) return;

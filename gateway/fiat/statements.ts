@@ -1,12 +1,13 @@
 /**
- * Compares a provider's statement of a day with our sessions and the USDC that they have moved (RULES.md 16.80). It
- * changes no balance: what does not agree is kept for operators, and what an account owes is a claim among that.
+ * Compares a provider's statement of a day with the exchange's sessions and the USDC that they have moved (RULES.md
+ * 16.80). It changes no balance: differences are kept for operators, and a debt of an account is recorded with its
+ * difference as a claim.
  * Owner: the gateway thread.
  *
  * Invariants:
- *   STATEMENTS-1  A statement may be compared again, in any order with others: the same differences come of it, and
- *                 those that a later one shows to be well are closed.
- *   STATEMENTS-2  Money that came back after a success is closed by an operator alone.
+ *   STATEMENTS-1  A statement may be compared again, in any order with others: the result is the same differences. A
+ *                 difference that a later statement explains is closed.
+ *   STATEMENTS-2  Only an operator closes a difference about money that came back after a success.
  */
 import type { DifferenceKind } from '../../shared/api/fiatStatements.ts';
 import type { Clock } from '../../shared/base/clock.ts';
@@ -28,12 +29,12 @@ type StatementDeps = {
 };
 
 export const DAY_MS = 86_400_000;
-/** A session that is completed on a day was begun so long before its end at most. */
+/** A session that is completed on a day was begun at most this long before. */
 const LONGEST_MS = 3 * DAY_MS;
-/** Those that a later statement may show to be well. */
+/** Kinds of differences that a later statement may explain. */
 const PASSING: readonly DifferenceKind[] = ['missing_here', 'missing_there', 'other_amount', 'not_completed_here'];
 
-/** The first moment of a day in UTC; null: there is no such day. */
+/** Returns the first moment of a day in UTC; null if there is no such day. */
 export function startOfDay(day: string): number | null {
   const startMs = Date.parse(`${day}T00:00:00.000Z`);
   return Number.isNaN(startMs) || new Date(startMs).toISOString().slice(0, 10) !== day ? null : startMs;
@@ -46,7 +47,7 @@ export class Statements {
     this.#deps = deps;
   }
 
-  /** STATEMENTS-1. @param rows all of the day, each transaction once. */
+  /** STATEMENTS-1. @param rows all rows of the day, each transaction once. */
   compare(provider: string, day: string, rows: readonly StatedRow[]): Comparison {
     const { statements, clock } = this.#deps;
     const nowMs = clock.nowMs();
@@ -96,15 +97,15 @@ export class Statements {
       if (oursMicro === null || session.status !== 'completed') return found('not_completed_here');
       return oursMicro === theirsMicro ? { session, found: null } : found('other_amount');
     }
-    // Money that came back before any USDC had moved, or where the session knows it, is as it should be.
+    // There is no difference if the money came back before any USDC had moved, or if the session knows it.
     const isKnown = oursMicro === null || session.failureCode === 'provider_refunded';
     if (isKnown) return { session, found: null };
-    // The buyer has the USDC and the money. Of a sale the provider has both, and owes one.
+    // The buyer has both the USDC and the money. In a sale the provider has both, and owes one.
     const claimMicro = kind === 'onramp' ? Math.min(oursMicro, theirsMicro ?? oursMicro) : 0;
     return found(status, claimMicro);
   }
 
-  /** Null: no USDC has moved for it. */
+  /** Null if no USDC has moved for it. */
   #movedMicro({ id, kind }: FiatSession): number | null {
     const { sessions, transfers } = this.#deps;
     if (transfers.claimsOf(id).length === 0) return null;

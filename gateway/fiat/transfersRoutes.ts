@@ -1,4 +1,4 @@
-/** The transfer of an off-ramp: looked at, signed, and sent again (RULES.md 16.10 to 16.14). */
+/** Routes to see, sign and resend the transfer of an off-ramp (RULES.md 16.10 to 16.14). */
 import { AUTHORIZATION_BODY, FIAT_TRANSACTION, FIAT_TRANSFER, INTENT_BODY } from '../../shared/api/fiat.ts';
 import type { Refusal } from '../base/refusal.ts';
 import { ID_PARAM } from '../http/pathParams.ts';
@@ -91,7 +91,7 @@ export function fiatTransferRoutes(deps: FiatTransferDeps): Route[] {
 
 type TransferCall = CallOf<typeof SHOW> | CallOf<typeof AUTHORIZE> | CallOf<typeof SUBMIT>;
 
-/** It is durable before it is shown: the second of the seven steps. */
+/** The transfer is durable before it is shown: the second of the seven steps. */
 async function answerTransfer(
   call: TransferCall,
   session: FiatSession,

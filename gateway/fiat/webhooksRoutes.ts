@@ -1,4 +1,7 @@
-/** Events of providers (RULES.md 16.30): stored when their signature holds, looked at afterwards. */
+/**
+ * Receives the events of providers (RULES.md 16.30): an event with a valid signature is stored first and processed
+ * afterwards.
+ */
 import { WEBHOOK_TAKEN } from '../../shared/api/fiat.ts';
 import { ANY_MEMBERS } from '../../shared/api/fields.ts';
 import { described } from '../../shared/api/schema.ts';
@@ -36,14 +39,14 @@ export function fiatWebhookRoutes(deps: WebhookDeps): Route[] {
   return [route(TAKE, (call) => take(call, deps))];
 }
 
-/** The seventh of the seven steps: the event is durable before it is looked at, and before it is answered. */
+/** The seventh of the seven steps: the event is durable before it is processed and before it is answered. */
 async function take(call: CallOf<typeof TAKE>, { providers, webhooks, clock }: WebhookDeps): Promise<void> {
   const provider = providers.get(call.params.provider);
   if (provider === undefined) return refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'unknown provider' });
   const nowMs = clock.nowMs();
   const event = provider.verifyWebhook(call.headers, call.bodyBytes, nowMs);
   if (event === null) return refuse(call, { row: ERRORS.INVALID_HMAC_SIGNATURE });
-  // A provider sends an event again that was not taken.
+  // A provider sends an event again if it was not accepted.
   if (webhooks.isFull) return refuse(call, { row: ERRORS.FIAT_UNAVAILABLE });
   const { eventId, partnerReference } = event;
   // An event that names no session is kept, and means nothing here.

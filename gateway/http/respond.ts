@@ -1,6 +1,6 @@
 /**
- * The only code that answers calls, whatever the transport; longAnswers.ts continues the bodies that take several
- * turns. Every refusal is a row of the error table.
+ * The only code that answers requests, on every transport; longAnswers.ts continues bodies that take several turns.
+ * Every refusal is a row of the error table.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { ERRORS, type ErrorRow, type Storable } from '../../shared/base/errors.ts';
@@ -12,17 +12,17 @@ import { type Piece, takePiece } from './longAnswers.ts';
 const REPLAYED: AnswerOptions = Object.freeze({ isReplayed: true });
 const NO_OPTIONS: AnswerOptions = Object.freeze({});
 const FIRST_ERROR_STATUS = 400;
-/** A client can cause any number of refusals without a shard, so only the code of a longer refusal body is kept. */
+/** A client can cause any number of refusals without a shard, so of a longer refusal body only the code is kept. */
 const MOST_KEPT_REFUSAL_BYTES = 512;
 
-/** @param body a string is JSON already. */
+/** @param body if this is a string, it is JSON already. */
 export function ok(call: Call, body: string | object, status = 200): void {
   answer(call, status, typeof body === 'string' ? body : JSON.stringify(body), NO_OPTIONS);
 }
 
 /**
- * Answers with JSON bytes that are sent unchanged; the bytes may change once this has returned. Such an answer is not
- * recorded, and becomes text if it is stored or has to wait.
+ * Answers with JSON bytes that are sent unchanged; the caller may change the bytes once this has returned. Such an
+ * answer is not recorded, and becomes text if it is stored or has to wait.
  */
 export function okBytes(call: Call, body: Buffer): void {
   assert(call.recordResult === null, 'respond: no administrator is answered with bytes');
@@ -32,7 +32,7 @@ export function okBytes(call: Call, body: Buffer): void {
   send(call, 200, body, NO_OPTIONS);
 }
 
-/** Answers with what `write` itself sends to the transport. Such an answer is neither recorded nor stored. */
+/** Answers by letting `write` send to the transport. Such an answer is neither recorded nor stored. */
 export function okWritten(call: Call, write: () => void): void {
   assert(call.recordResult === null && call.idempotencyHold === null, 'respond: what is stored is text');
   if (call.answered) return;
@@ -49,7 +49,7 @@ export function okWritten(call: Call, write: () => void): void {
 type ServedFile = {
   readonly contentType: string;
   readonly cacheControl: string;
-  /** Empty: nothing but what data may do. */
+  /** Content-Security-Policy; empty: the strictest one, which is right for data. */
   readonly policy: string;
   readonly plain: Uint8Array;
   readonly gzip: Uint8Array;
@@ -65,7 +65,7 @@ export function okFile(call: Call, file: ServedFile, accepted: string, status = 
   send(call, status, Buffer.from(body.buffer, body.byteOffset, body.byteLength), { headerLines: lines });
 }
 
-/** A coding with a weight is accepted too, except with the weight 0. */
+/** A coding with a weight is accepted, unless the weight is 0. */
 function encodedFor({ plain, gzip, brotli }: ServedFile, accepted: string): [Uint8Array, string] {
   const codings = accepted
     .toLowerCase()
@@ -77,8 +77,8 @@ function encodedFor({ plain, gzip, brotli }: ServedFile, accepted: string): [Uin
 }
 
 /**
- * Answers with a body of many rows, whose texts are concatenated. A body of one piece is sent at once; a longer one is
- * written one piece per turn of the event loop, from rows that must not change meanwhile.
+ * Answers with a body of many rows, whose texts are concatenated. A body of one piece is sent at once; a longer body is
+ * written one piece per turn of the event loop, from rows that must not change in the meantime.
  */
 export function okInRows(call: Call, rows: Rows, contentType?: string): void {
   const first = takePiece(rows);
@@ -88,12 +88,12 @@ export function okInRows(call: Call, rows: Rows, contentType?: string): void {
   else startLongAnswer(call, first, rows, contentType);
 }
 
-/** Answers with an array of any length, which must not change while it is written. A string is JSON already. */
+/** Answers with an array of any length, which must not change while it is written. A string element is JSON already. */
 export function okArray(call: Call, elements: Iterable<object | string>): void {
   okInRows(call, rowsOf(elements));
 }
 
-/** Asks for the elements after those it has given; null once there are none. */
+/** Returns the elements after those already returned; null if there are no more. */
 type NextSlice = () => Promise<readonly string[]> | null;
 
 /**
@@ -123,7 +123,7 @@ function* sliceRows(first: readonly string[], next: NextSlice): Generator<string
   yield separator === '[' ? '[]' : ']';
 }
 
-/** Answers with an object of two parts: such an array under this name, and the other members. */
+/** Answers with an object: such an array under this name, and further members. */
 export function okPage(call: Call, name: string, elements: Iterable<object | string>, rest: object): void {
   okInRows(call, pageRows(name, elements, rest));
 }
@@ -156,7 +156,7 @@ export function notModified(call: Call, body: Buffer, contentType: string): void
   send(call, 304, body, { contentType });
 }
 
-/** @param location an absolute URL of characters that a header may have. */
+/** @param location an absolute URL, of characters that are allowed in headers. */
 export function redirect(call: Call, location: string): void {
   answer(call, 302, '{}', { location });
 }
@@ -175,7 +175,7 @@ function startLongAnswer(call: Call, { text, awaited }: Piece, rows: Rows, conte
   else longAnswers.continue(call, rows, beginLongAnswer(call, text, contentType), awaited);
 }
 
-/** Sends status and headers of server-sent events. The call is over; the caller writes the events. */
+/** Sends status and headers of server-sent events. This ends the request; the caller writes the events. */
 export function startEventStream(call: Call): void {
   if (call.answered) return;
   call.markAnswered();
@@ -199,7 +199,7 @@ export function refuse(call: Call, refusal: Refusal): void {
   answer(call, row.status, body, refusal, row.storable, isKeptWhole ? body : plainBody(row));
 }
 
-/** Refuses a field that is well-formed, for a reason that no schema can express. */
+/** Refuses a well-formed field for a reason that no schema can express. */
 export function refuseField(call: Call, field: string, rule: string, value?: string | number, expected?: string): null {
   refuse(call, {
     row: ERRORS.VALIDATION_ERROR,
@@ -214,7 +214,7 @@ export function replay(call: Call, status: number, body: string): void {
   answer(call, status, body, REPLAYED);
 }
 
-/** @param keptBody what is kept of the body with an idempotency key */
+/** @param keptBody the part of the body that is stored with an idempotency key */
 function answer(
   call: Call,
   status: number,
@@ -232,7 +232,7 @@ function answer(
   call.host.changes!.held().then(
     () => record(call, status, body, options, storable, keptBody),
     () => {
-      // The key stays bound to the request: a repeat finds out the outcome, and is not carried out in addition.
+      // The key stays bound to the request: a repeat finds out the outcome and does not carry out the request again.
       const { OUTCOME_UNKNOWN } = ERRORS;
       call.isOutcomeUnknown = true;
       record(call, OUTCOME_UNKNOWN.status, plainBody(OUTCOME_UNKNOWN), NO_OPTIONS, OUTCOME_UNKNOWN.storable, '');
@@ -240,13 +240,13 @@ function answer(
   );
 }
 
-/** True while a takeover by another member could undo the call's changes (CONTROLRECORDS-2). */
+/** True while a takeover by another member could undo the request's changes (CONTROLRECORDS-2). */
 function mayBeTakenBack({ host: { changes }, changesBefore, method }: Call, status: number): boolean {
   if (changes === null || changes.sequence === changesBefore || changes.isHeld) return false;
   return method !== 'GET' && status < FIRST_ERROR_STATUS;
 }
 
-/** Sends the answer, after it was recorded or stored where it has to be. */
+/** Sends the answer, after recording or storing it if required. */
 function record(
   call: Call,
   status: number,
@@ -264,7 +264,7 @@ function record(
     send(call, status, body, options);
     return;
   }
-  // Without the stored answer a retry could be answered differently, so this answer must not be sent either.
+  // Without a stored answer a repeat could be answered differently, so this answer must not be sent either.
   call.idempotencyHold!.store(stored, (isStored) => sendIf(isStored, call, status, body, options));
 }
 
@@ -277,9 +277,9 @@ function sendIf(isDurable: boolean, call: Call, status: number, body: string, op
 function send(call: Call, status: number, body: AnswerBody, options: AnswerOptions): void {
   call.status = status;
   call.closesConnection ||= isUnwelcome(call);
-  // When the buffer being read already contains the next request, uWebSockets.js does not close the connection after an
-  // answer sent at once but serves that request, which may be a smuggled one. While an answer is owed it closes the
-  // connection instead, so this answer is sent only after the buffer has been read.
+  // If the read buffer already contains the next request, uWebSockets.js does not close the connection after an answer
+  // that is sent at once, but serves that request, which may be a smuggled one. While an answer is still owed it does
+  // close the connection, so this answer is sent only after the buffer has been read.
   if (call.closesConnection) setImmediate(finish, call, status, unchanging(body), options);
   else finish(call, status, body, options);
 }
@@ -288,7 +288,7 @@ function unchanging(body: AnswerBody): AnswerBody {
   return typeof body === 'string' ? body : Buffer.from(body);
 }
 
-/** True in a crowd for who has not signed (RULES.md 6.12). */
+/** True, in a crowd, for a client that has not signed (RULES.md 6.12). */
 function isUnwelcome({ keptFor, principal }: Call): boolean {
   return keptFor === 'nobody' || (keptFor === 'signers' && principal.kind === 'anonymous');
 }

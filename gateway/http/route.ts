@@ -16,9 +16,9 @@ export type Route = FullSpec & {
 };
 
 /**
- * Reads a body that is as almost all are, without JSON.parse and the schema: its result stands for a body that passes
- * both. Null: the stages go the long way.
- * @param ahead what a front thread has read of the body already; null: nothing
+ * Reads a usual body without JSON.parse and the schema; its result stands for a body that passes both. Null: the stages
+ * parse the body normally.
+ * @param ahead the part of the body that a front thread has parsed already; null if none
  */
 export type ReadUsual = (body: Buffer, ahead: object | null) => object | null;
 
@@ -30,7 +30,7 @@ export type CallOf<S extends RouteSpec> = Call & {
   readonly principal: PrincipalOf<S['access']>;
 };
 
-/** A call of any route that only principals with an account reach. */
+/** A request on a route that only principals with an account reach. */
 export type AccountCall = Call & { readonly principal: AccountPrincipal };
 
 export type Handler<S extends RouteSpec> = (call: CallOf<S>) => void | Promise<void>;
@@ -50,8 +50,9 @@ type PrincipalOf<A extends Access> = A extends 'public'
       : AccountPrincipal;
 
 /**
- * Every route has every field, in one order. Then all routes are of one hidden class for V8, and the stages that all
- * requests pass are compiled once: they would be compiled anew when the first request of another shape comes.
+ * Every route has every field, in the same order. Then all routes have the same hidden class in V8, and the stages that
+ * all requests pass are compiled once: otherwise V8 would compile them anew when the first request with another shape
+ * comes.
  */
 const NO_FIELDS: { readonly [field in keyof Required<RouteSpec>]: undefined } = {
   method: undefined,
@@ -89,12 +90,12 @@ const NO_FIELDS: { readonly [field in keyof Required<RouteSpec>]: undefined } = 
   errors: undefined,
 };
 
-/** The stages have checked what the types of the handler's call say before it is called: hence the one cast. */
+/** The stages have checked everything that the types of the handler's call promise: hence the one cast. */
 export function route<S extends RouteSpec>(spec: S, handler: Handler<S>, readUsual?: ReadUsual): Route {
   return { ...NO_FIELDS, limit: 'unlisted', ...spec, handler: handler as Route['handler'], readUsual };
 }
 
 type Group = (deps: never) => Route[];
 
-/** The parts of the exchange that groups of routes need together. */
+/** The parts of the exchange that several groups of routes need together. */
 export type DepsOf<G extends readonly Group[]> = G[number] extends (deps: infer D) => Route[] ? D : never;

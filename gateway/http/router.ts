@@ -1,18 +1,18 @@
 /**
- * From a path to its endpoint. A path without parameters is one Map lookup; any other walks a tree of segments in which
- * an exact segment wins over a parameter. Nothing is decoded: a percent sign, an empty segment or a trailing slash
- * simply matches nothing, so router and signer always mean the same bytes. If a row allows it, a parameter may be
- * encoded, and is passed on as it is.
+ * Finds the endpoint of a path. A path without parameters is one Map lookup; any other path walks a tree of segments,
+ * in which an exact segment takes precedence over a parameter. Nothing is decoded: a percent sign, an empty segment or
+ * a trailing slash simply matches nothing, so router and signer always mean the same bytes. If a route allows it, a
+ * parameter may be percent-encoded, and is passed on as it is.
  */
 import { RecentlyUsed } from './recentlyUsed.ts';
 
 export type Params = Readonly<Record<string, string>>;
 
-/** One path and what its methods lead to. */
+/** A path and the targets of its methods. */
 export type Endpoint<T> = {
   readonly path: string;
   readonly methods: Map<string, T>;
-  /** The methods as an Allow header lists them. */
+  /** The methods in the form of an Allow header. */
   allow: string;
 };
 
@@ -25,7 +25,7 @@ type Node<T> = {
 };
 
 const CODE_SLASH = 47;
-/** The characters of a URL that never need encoding: a parameter has no others. */
+/** The characters of a URL that never need encoding: a parameter consists of these only. */
 const UNRESERVED = Array.from({ length: 128 }, (_, code) => /[A-Za-z0-9._~-]/.test(String.fromCharCode(code)));
 /** The characters that a percent-encoded parameter may have. */
 const ENCODED = /^(?:[A-Za-z0-9._~!'()*-]|%[0-9A-Fa-f]{2})+$/;
@@ -33,12 +33,12 @@ const NO_PARAMS: Params = Object.freeze({});
 
 export class Router<T> {
   readonly #static = new Map<string, Match<T>>();
-  /** Market data is requested along the same few paths over and over. */
+  /** Clients request market data by the same few paths over and over. */
   readonly #recent = new RecentlyUsed<Match<T>>();
   readonly #root: Node<T> = makeNode();
   #deepest = 0;
 
-  /** Called at the start only. Throws when two rows claim the same method and path. */
+  /** Called only at the start. Throws if two rows claim the same method and path. */
   add(method: string, path: string, target: T, hasEncodedParams = false): void {
     const segments = splitPath(path);
     this.#deepest = Math.max(this.#deepest, segments.length);
@@ -65,7 +65,7 @@ export class Router<T> {
   }
 }
 
-/** Goes back to the parameter when the exact segment leads nowhere; the depth of the table bounds the work. */
+/** Backtracks to the parameter if the exact segment leads nowhere; the depth of the table bounds the work. */
 function match<T>(node: Node<T>, segments: readonly string[], index: number, params: Params): Match<T> | null {
   if (index === segments.length) return node.endpoint === null ? null : { endpoint: node.endpoint, params };
   const segment = segments[index];

@@ -1,4 +1,7 @@
-/** Changes that need a second operator (RULES.md 9.17): the answer to the first one, and an approval as it is shown. */
+/**
+ * Changes that need a second operator (RULES.md 9.17): the answer to the first operator, and the approval as clients
+ * see it.
+ */
 import type { Approval } from '../../shared/api/approvals.ts';
 import { shownAddress } from '../../shared/crypto/checksumAddress.ts';
 import type { ApprovalEntry, ApprovalRequest, Approvals } from '../access/approvals.ts';
@@ -14,7 +17,7 @@ export type ApprovalDeps = {
   readonly operators: Operators;
 };
 
-/** True when the change is not to be carried out now: it waits for a second operator, or was refused. */
+/** Returns true if the change must not be carried out now: it waits for a second operator, or was refused. */
 export function waitsForSecond(
   call: Call & { readonly principal: Administrator },
   deps: ApprovalDeps,

@@ -1,4 +1,4 @@
-/** Members of bodies and answers whose values are never shown again: not in a refusal, and not in the audit log. */
+/** Members of bodies and answers whose values are never shown again, neither in a refusal nor in the audit log. */
 export const SECRET_FIELDS: ReadonlySet<string> = new Set([
   'signature',
   'secret',

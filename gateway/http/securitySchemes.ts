@@ -1,4 +1,4 @@
-/** The ways in which a request says who sends it, for the documents of the interface: headers of a key, and tokens. */
+/** The ways to authenticate a request, for the documents of the interface: headers of a key, and tokens. */
 import { AUTH_HEADER } from '../../shared/crypto/hmac.ts';
 
 export const KEY_SCHEMES = {

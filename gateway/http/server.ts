@@ -1,19 +1,20 @@
 /**
- * The HTTP server: its doors admit connections, and requests become calls, which run through the pipeline.
+ * The HTTP server: its doors admit connections; requests become calls, which run through the pipeline.
  * Owner: the gateway thread.
  *
  * Invariants:
  *   SERVER-1  Every call has its abort handler before its turn ends, unless its response is over by then
- *             (HTTPTRANSPORT-1). One that can become a socket has it before: it is no response any more afterwards.
+ *             (HTTPTRANSPORT-1). A call that can become a socket has the handler before that, because afterwards it is
+ *             no response any more.
  *
- * One request at a time on a connection (RULES.md 6.4): uWebSockets.js has one response per socket. It answers
- * pipelined requests in order as long as each is answered at once, and closes the connection when its parser comes to
- * the next one while an answer is owed. `pause` would not help: it stops the next read, not the parser in this one.
- * Beyond MOST_PER_TURN the answer of a request is the last on its connection, and is sent in the next turn: what
- * follows it in the same buffer closes the connection.
+ * A connection has one request at a time (RULES.md 6.4), because uWebSockets.js has one response per socket. It answers
+ * pipelined requests in order as long as each is answered at once, and closes the connection if its parser reaches the
+ * next request while an answer is owed. `pause` would not help: it stops the next read, not the parser in this one.
+ * Beyond MOST_PER_TURN the answer of a request is the last on its connection and is sent in the next turn: a request
+ * after it in the same buffer closes the connection.
  *
- * With front threads (GATEWAYS) the public port is accepted here and its connections are theirs: they pass on what
- * their clients send, and it runs through the same stages (gateway/front/).
+ * With front threads (GATEWAYS) the public port is accepted here, and its connections are served by the fronts: they
+ * pass on the requests of their clients, which run through the same stages (gateway/front/).
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { ADMIN_CONNECTIONS } from '../access/openFiles.ts';
@@ -33,16 +34,16 @@ import { TurnLimit } from './turnLimit.ts';
 export type ServerOptions = PipelineOptions & {
   readonly config: PipelineOptions['config'] & Pick<Config, 'host' | 'port' | 'tls'>;
   readonly webSocket?: WebSocketEndpoint;
-  /** The threads that have the connections of the public port; absent: this one has them. */
+  /** The threads that serve the connections of the public port; absent: this thread serves them. */
   readonly fronts?: Fronts | undefined;
-  /** Applies what the shards have published: a client of a front thread may have read it there already. */
+  /** Applies everything that the shards have published: a client of a front thread may have read it there already. */
   readonly catchUp?: () => void;
 };
 
-/** A connection of a front thread: WATCHED ones are closed after two seconds without a request. */
+/** Admission of a connection to a front thread: WATCHED connections are closed after two seconds without a request. */
 type Admission = 'REFUSED' | 'ADMITTED' | 'WATCHED';
 
-/** A request as a front thread has passed it on; it is valid until `receive` returns. */
+/** A request as a front thread passes it on; valid until `receive` returns. */
 type PassedRequest = HeaderLines & { readonly method: string; readonly path: string; readonly query: string | null };
 
 /** The server, as front threads use it. */
@@ -50,35 +51,35 @@ export type FrontServer = {
   opened(peer: Uint8Array): Admission;
   closed(): void;
   receive(response: ServerResponse, request: PassedRequest, upgrade: Upgrade | null, prepared: Prepared | null): void;
-  /** The secret of a key in force; null when there is none. */
+  /** The secret of a key in force; null if there is no such key. */
   secretOf(keyId: string): HmacKey | null;
   readonly webSocket: WebSocketEndpoint['behavior'];
 };
 
 /** The front threads, as the server uses them. */
 export type Fronts = {
-  /** Open connections of all of them. */
+  /** The number of open connections of all fronts. */
   readonly connections: number;
   /** Resolves when each of them can serve. */
   start(server: FrontServer, door: SharedDoor): Promise<void>;
   reloadTls(): Promise<void>;
-  /** Resolves when everything that clients have sent by now has been received. */
+  /** Resolves when everything that clients have sent so far has been received. */
   settle(): Promise<void>;
   /** Connections are no longer scarce. */
   calm(): void;
-  /** From now on a thread may answer by itself what it can, or may not. */
+  /** From now on a front thread may, or may not, answer requests itself. */
   allowReads(isAllowed: boolean): void;
-  /** Cuts every connection, once what was answered has been written. */
+  /** Cuts every connection once pending answers have been written. */
   close(): Promise<void>;
 };
 
-/** About the time a message needs across an ocean. */
+/** About the time that a message takes across an ocean. */
 const LINGER_MS = 100;
-/** A balancer that asks once in that time sends nothing more when the port closes. */
+/** A load balancer that probes at least this often sends nothing more when the port closes. */
 const TOLD_MS = 1000;
-/** Longest time in which requests are carried out while the server stops; after it they are refused. */
+/** The longest time during which requests are carried out while the server stops; after it they are refused. */
 const LEAVE_MS = 1000;
-/** Time between two looks at a crowd. */
+/** Time between two checks for a crowd. */
 const TICK_MS = 250;
 
 export class HttpServer {
@@ -129,17 +130,17 @@ export class HttpServer {
     return this.#pipeline.longAnswers;
   }
 
-  /** Open connections, with and without a request; those of administrators are not among them. */
+  /** Open connections, with and without a request, without those of administrators. */
   get connections(): number {
     return this.#publicDoor.connections + (this.#options.fronts?.connections ?? 0);
   }
 
-  /** Those that this thread has itself. */
+  /** Connections of this thread itself. */
   get ownConnections(): number {
     return this.#publicDoor.connections;
   }
 
-  /** Null without a door for administrators, and before `listen`. */
+  /** The administrators' port. Null if they have none of their own, and before `listen`. */
   get adminPort(): number | null {
     return this.#adminPort;
   }
@@ -155,7 +156,7 @@ export class HttpServer {
     if (this.#adminDoor !== null) this.#adminPort = await this.#adminDoor.listen();
   }
 
-  /** Lets everybody in. Resolves to the port. */
+  /** Opens the public port. Resolves to the port. */
   async listen(): Promise<number> {
     await this.begin();
     const port = await this.#publicDoor.listen();
@@ -163,7 +164,7 @@ export class HttpServer {
     return port;
   }
 
-  /** Reads the certificate again, for new connections at every door. Throws when its files cannot be used. */
+  /** Reads the certificate again, for new connections at every door. Throws if its files cannot be used. */
   async reloadTls(): Promise<void> {
     await this.#publicDoor.reloadTls();
     await this.#options.fronts?.reloadTls();
@@ -171,10 +172,9 @@ export class HttpServer {
   }
 
   /**
-   * Stops accepting, once a balancer that asks knows of it. Requests on open connections are carried out, and each
-   * answer is the last one there: so a client that keeps its connections, such as a proxy, loses none of its requests.
-   * Then every connection is closed.
-   * False: the deadline passed first.
+   * Stops accepting connections once a probing load balancer knows of the stop. Requests on open connections are
+   * carried out, and each answer is the last on its connection: so a client that keeps connections open, such as a
+   * proxy, loses no request. Then every connection is closed. Returns false if the deadline passed first.
    */
   async stop(deadlineMs: number): Promise<boolean> {
     clearInterval(this.#timer);
@@ -183,7 +183,7 @@ export class HttpServer {
     const endMs = performance.now() + deadlineMs;
     if (this.#pipeline.isWatched) await new Promise((resolve) => setTimeout(resolve, Math.min(deadlineMs, TOLD_MS)));
     const left = this.#pipeline.leave(Math.min(deadlineMs, LEAVE_MS));
-    // Clients that wait to be let in would be cut off.
+    // Without this, clients that wait to be accepted would be cut off.
     await this.#allRead();
     this.#publicDoor.stopListening();
     await left;
@@ -193,7 +193,7 @@ export class HttpServer {
     // On a busy machine the time may pass with none of them read.
     await this.#allRead();
     await this.#pipeline.leave(Math.min(deadlineMs, LEAVE_MS));
-    // A request that is in flight now takes long, or its body does not come.
+    // A request still in flight takes long, or its body does not arrive.
     await this.#pipeline.drain(Math.max(0, endMs - performance.now()));
     const isDrained = this.#pipeline.isIdle;
     await this.#options.fronts?.close();
@@ -234,17 +234,17 @@ export class HttpServer {
     return admission !== 'REFUSED';
   }
 
-  /** It is among the open connections already. */
+  /** The new connection already counts as open. */
   #admit(peer: Uint8Array): Admission {
     const { connectionLimits: limits } = this.#options;
     if (limits === undefined) return 'ADMITTED';
-    // A connection that was reset before it was accepted has no address any more.
+    // A connection that was reset before it was accepted no longer has an address.
     if (peer.length === 0 || !limits.admits(peer, this.connections)) return 'REFUSED';
     this.#allowReads();
     return limits.isCrowded && !limits.isShared(peer) ? 'WATCHED' : 'ADMITTED';
   }
 
-  /** While connections are scarce, this thread says who keeps one (RULES.md 6.12). */
+  /** While connections are scarce, this thread decides who keeps one (RULES.md 6.12). */
   #allowReads(): void {
     const { fronts, connectionLimits, isReady } = this.#options;
     fronts?.allowReads(!this.#isStopping && isReady() && connectionLimits?.isCrowded !== true);
@@ -264,7 +264,7 @@ export class HttpServer {
   }
 
   #onRequest(response: HttpResponse, request: HttpRequest, upgrade: Upgrade | null, isAdminDoor: boolean): void {
-    // The method first: getMethod would turn it into lower case in place.
+    // The method is read first: getMethod would turn it into lower case in place.
     const method = request.getCaseSensitiveMethod();
     const transport = new HttpTransport(response, true);
     const call = this.#callOf(transport, method, request.getUrl(), request.getQuery() ?? null);
@@ -298,7 +298,10 @@ export class HttpServer {
   }
 }
 
-/** Resolves when the loop has been through everything that has arrived: two turns, for it may be in one's middle. */
+/**
+ * Resolves when the event loop has processed everything that has arrived: two turns, because this may be called in the
+ * middle of one.
+ */
 async function allRead(): Promise<void> {
   for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,20 +1,21 @@
 /**
- * Rendered answers to public questions, kept for as long as the contract lets them be old (RULES.md 13.1). Requests
- * that ask while an answer is being computed wait for that computation: a cold cache under a thousand requests computes
- * once. The age of an answer counts from the start of its computation, so that no client sees an older state than that.
- * Answers are kept as the bytes that are sent, so that one that is asked for often is written as UTF-8 once.
+ * Caches rendered answers to public questions for as long as the contract lets them be old (RULES.md 13.1). Requests
+ * for an answer that is being computed wait for that computation: a thousand requests on a cold cache compute it once.
+ * The age of an answer counts from the start of its computation, so that no client sees an older state than allowed.
+ * Answers are kept as the bytes that are sent, so that a popular answer is encoded as UTF-8 once.
  * Owner: the gateway thread.
  *
- * What an answer shows may have a state, such as the revision of the catalogue: an answer of an earlier state is given
- * only where there is none of the present one.
+ * The content of an answer may depend on a state, such as the revision of the catalogue: an answer of an earlier state
+ * is given only if there is none of the present state.
  *
  * Invariants:
- *   SHAREDANSWERS-1  One computation of a key in a state runs at a time.
- *   SHAREDANSWERS-2  Only an answer is kept: a computation that failed, or had no answer, is made again by the next
- *                    request.
- *   SHAREDANSWERS-3  At most `maxAnswers` answers and `maxBytes` of them are kept; those computed first make room.
- *   SHAREDANSWERS-4  Of an answer of a standby is known how new read.db was when its computation started (RULES.md
- *                    18.4), and a leader gives none.
+ *   SHAREDANSWERS-1  One computation runs at a time for each key and state.
+ *   SHAREDANSWERS-2  Only an answer is kept: if a computation failed, or had no answer, the next request computes
+ *                    again.
+ *   SHAREDANSWERS-3  At most `maxAnswers` answers and `maxBytes` bytes are kept; the answers computed first are
+ *                    removed.
+ *   SHAREDANSWERS-4  For each answer of a standby it is recorded how recent read.db was when the computation started
+ *                    (RULES.md 18.4); a leader gives no such answer.
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
@@ -22,20 +23,17 @@ import { type Asker, Askers } from '../base/askers.ts';
 import type { Role } from '../base/role.ts';
 import type { Call } from './call.ts';
 
-/** The bytes of an answer, or null when there is none now. They are never written to. */
+/** The bytes of an answer, or null if there is none now. The bytes are never changed. */
 type Answer = Buffer | null;
-/** A text, or one that is bytes already. */
+/** A text, or the bytes of one. */
 type Computed = string | Buffer | null;
-/**
- * @param askers all who wait for the answer
- * @param uses notes that the answer rests on one that is kept
- */
+/** @param askers all who wait for the answer @param uses notes that the answer uses another kept answer */
 type Compute = (askers: Askers, uses: (part: Buffer) => void) => Computed | Promise<Computed>;
 type Underway = { readonly askers: Askers; readonly answer: Promise<Answer> };
 type Kept = {
   readonly body: Buffer;
   readonly state: string;
-  /** Number of its computation, and when that started. */
+  /** The number of its computation, and when that started. */
   readonly started: number;
   readonly computedMs: number;
   readonly bytes: number;
@@ -43,7 +41,7 @@ type Kept = {
 
 type Bounds = { readonly maxAnswers: number; readonly maxBytes: number };
 const BOUNDS: Bounds = { maxAnswers: 4096, maxBytes: 64 * 1024 * 1024 };
-/** A character of a key takes up to so many bytes. */
+/** A character of a key takes up to this many bytes. */
 const BYTES_PER_CHARACTER = 2;
 
 export class SharedAnswers {
@@ -51,9 +49,9 @@ export class SharedAnswers {
   readonly #bounds: Bounds;
   /** Null without a cluster. */
   readonly #role: Pick<Role, 'pastAsOfMs'> | null;
-  /** Of the answers of a standby: how new what they show is. */
+  /** For answers of a standby: the time up to which their content is complete. */
   readonly #asOf = new WeakMap<Buffer, number>();
-  /** By key, the latest of its states, in the order in which they were computed. */
+  /** By key: the answer of the latest state, in the order of computation. */
   readonly #kept = new Map<string, Kept>();
   /** By key and state. */
   readonly #underway = new Map<string, Underway>();
@@ -66,19 +64,19 @@ export class SharedAnswers {
     this.#role = role;
   }
 
-  /** Answers of their own, with bounds of their own. */
+  /** Returns a cache of its own with its own bounds. */
   apart(bounds: Bounds): SharedAnswers {
     return new SharedAnswers(this.#clock, bounds, this.#role);
   }
 
-  /** Bytes of the answers that are kept. */
+  /** The bytes of all kept answers. */
   get bytes(): number {
     return this.#bytes;
   }
 
   /**
-   * The answer to the question `key`, at most `ttlMs` old, at once if it is kept. Null, or an exception, is what
-   * `compute` returned or threw. Where it returned null, an answer of an earlier state that is not too old is given.
+   * Returns the answer to the question `key`, at most `ttlMs` old; at once if it is kept. Null, or an exception, is
+   * what `compute` returned or threw. If it returned null, an answer of an earlier state is given if it is not too old.
    */
   get(asker: Asker, key: string, ttlMs: number, compute: Compute, state = ''): Answer | Promise<Answer> {
     const kept = this.#fresh(key, ttlMs);
@@ -89,7 +87,7 @@ export class SharedAnswers {
     return underway.answer;
   }
 
-  /** SHAREDANSWERS-4: before it answers a call. */
+  /** SHAREDANSWERS-4: called before the answer is sent. */
   date(call: Pick<Call, 'limitAsOf'>, body: Buffer): void {
     if (this.#role !== null) call.limitAsOf(this.#asOf.get(body) ?? null);
   }
@@ -98,7 +96,7 @@ export class SharedAnswers {
     const kept = this.#kept.get(key);
     if (kept === undefined) return undefined;
     const ageMs = this.#clock.nowMs() - kept.computedMs;
-    // The clock was set back: how old the answer is cannot be said.
+    // The clock was set back: the age of the answer is unknown.
     if (ageMs < 0 || ageMs >= ttlMs) return undefined;
     const isOfStandby = this.#asOf.has(kept.body);
     return isOfStandby && this.#role!.pastAsOfMs === null ? undefined : kept;
@@ -124,7 +122,7 @@ export class SharedAnswers {
     if (text === null) return this.#fresh(key, ttlMs)?.body ?? null;
     const body = typeof text === 'string' ? Buffer.from(text) : text;
     if (asOfMs !== null) this.#asOf.set(body, asOfMs);
-    // A computation that started later, in a later state, may have ended before this one.
+    // A computation that started later, for a later state, may have ended before this one.
     const isLatest = started > (this.#kept.get(key)?.started ?? 0);
     const bytes = BYTES_PER_CHARACTER * (key.length + state.length) + body.length;
     if (isLatest) this.#keep(key, { body, state, started, computedMs, bytes });

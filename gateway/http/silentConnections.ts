@@ -1,12 +1,12 @@
 /**
- * Connections that have opened in a crowd (access/connectionLimits.ts) and have not sent a request. They are closed
- * after two seconds instead of the ten of uWebSockets.js.
+ * Tracks connections that were opened in a crowd (access/connectionLimits.ts) and have not sent a request. They are
+ * closed after two seconds instead of the ten of uWebSockets.js.
  * Owner: the gateway thread.
  *
  * Invariant:
- *   SILENT-1  A response in here belongs to an open connection that has had no request. uWebSockets.js calls its abort
- *             handler when the connection closes, and the first request replaces that handler; which connection a
- *             request came on is not known, so a request forgets all connections of its address.
+ *   SILENT-1  A response in this set belongs to an open connection without a request so far. uWebSockets.js calls its
+ *             abort handler when the connection closes, and the first request replaces that handler. It is unknown on
+ *             which connection a request came, so a request removes all connections of its address.
  */
 import type { HttpResponse } from 'uWebSockets.js';
 
@@ -31,7 +31,7 @@ export class SilentConnections {
     response.onAborted(() => this.#forget(silent));
   }
 
-  /** A request has come from this address; the empty text: from one that is not known any more. */
+  /** A request has come from this address; the empty text stands for an address that is no longer known. */
   spoke(address: string): void {
     if (address === '') this.clear();
     for (const silent of this.#byAddress.get(address) ?? []) this.#all.delete(silent);
@@ -41,7 +41,7 @@ export class SilentConnections {
   closeOld(nowMs: number): void {
     for (const silent of this.#all) {
       if (nowMs - silent.openedMs < SILENT_CLOSE_MS) break;
-      // The abort handler forgets it.
+      // The abort handler removes it.
       silent.response.close();
     }
   }

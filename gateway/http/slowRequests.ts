@@ -1,11 +1,11 @@
 /**
- * The log of slow requests (RULES.md 10.24): one line for each request that took longer than SLOW_REQUEST_MS, with what
- * each stage took. Only names that the route table has are in it, never a path as it was sent, a query or a header.
+ * The log of slow requests (RULES.md 10.24): one line for each request that took longer than SLOW_REQUEST_MS, with the
+ * time of each stage. A line has only names from the route table, never the path as sent, a query or a header.
  * Owner: the gateway thread.
  *
  * Invariant:
  *   SLOW-1  At most LINES_PER_SECOND lines are written in a second; the first line of a later second says how many were
- *           left out. When everything is slow, the log is not what makes it slower.
+ *           left out. So the log does not slow down an exchange that is slow already.
  */
 import { secondsBetween } from '../../shared/base/stopwatch.ts';
 import type { Logger } from '../base/log.ts';
@@ -61,7 +61,7 @@ export class SlowRequests {
   }
 }
 
-/** The stages that the call has come through, in order. */
+/** The stages that the request has passed, in order. */
 function stagesOf(call: Call, tookSec: number): Record<string, number> {
   const { arrivedUs, completeUs, identifiedUs, handledUs, answeredUs } = call;
   const stages: Record<string, number> = {};

@@ -1,6 +1,6 @@
 /**
- * The stages that every call passes once its principal is known, whatever transport has brought it: the routes, with
- * their errors, limits and idempotency, are the same over HTTP and on a socket.
+ * The stages that every call passes once its principal is known, on every transport: the routes, with their errors,
+ * limits and idempotency, are the same over HTTP and on a socket.
  * Owner: the gateway thread.
  *
  * Invariant:
@@ -22,37 +22,40 @@ import { compileRoute, type Validation, validate } from './validate.ts';
 
 export type StagesOptions = IdentityOptions & {
   readonly idempotency: IdempotencyStage;
-  /** Absent: what administrators do is not recorded. */
+  /** Absent: the actions of administrators are not recorded. */
   readonly audit?: AuditTrail;
   /** Absent without a cluster. */
   readonly role?: Role;
   readonly isPaused: () => boolean;
-  /** The error of every placing request, by a drill or because settlement is unhealthy; null: none is refused. */
+  /**
+   * The error of every placing request, because of a drill or because settlement is unhealthy; null: placing is
+   * allowed.
+   */
   readonly placingRefusal: () => ErrorRow | null;
-  /** The disk has only room left for requests that have to go on, such as cancels. */
+  /** True if the disk has space only for requests that have to go on, such as cancels. */
   readonly isDiskLow: () => boolean;
-  /** The end of the account's trading timeout; 0 when it may take on new risk. */
+  /** The end of the account's trading timeout; 0 if it may take on new risk. */
   readonly timeoutEndMs: (account: number, nowMs: number) => number;
 };
 
-/** The stage that records what administrators change. */
+/** The stage that records the changes of administrators. */
 export type AuditTrail = {
-  /** Resolves once the attempt is durable; with false when the call has been refused instead. */
+  /** Resolves once the attempt is durable; with false if the call has been refused instead. */
   admit(call: Call, administrator: Administrator): Promise<boolean>;
   countRefusedLogin(address: string, fault: 'missing' | 'invalid' | 'role', operator?: string): void;
 };
 
 /** The stage that answers a repeated key with the stored answer. */
 export type IdempotencyStage = {
-  /** There is no room to keep answers. */
+  /** True if there is no space to store answers. */
   readonly isDiskFull: boolean;
-  /** Holds the key of the call, answers the call with the stored answer, or gives the reason for a refusal. */
+  /** Holds the key of the call, or answers the call with the stored answer, or returns why it is refused. */
   tryHold(call: Call, route: number): 'held' | 'replayed' | ErrorRow;
   /** The call is over; the key may be held again. */
   release(call: Call): void;
 };
 
-/** A route with everything that is worked out once. */
+/** A route with everything that is computed once. */
 export type RouteRow = Validation & {
   readonly route: Route;
   readonly scope: number;
@@ -84,13 +87,13 @@ export class Stages {
     this.identity = new IdentityStage(options);
   }
 
-  /** Goes on where the identity stage has let the call pass; it has been refused where it has not. */
+  /** Goes on if the identity stage has let the call pass; otherwise the call has been refused already. */
   proceedIf(passage: Passage, call: Call, row: RouteRow): void {
     if (passage === true) this.proceed(call, row);
     else if (passage !== false) this.#proceedLater(call, row, passage);
   }
 
-  /** On a disk without a byte left a part of what the handler did may be done: its client asks, or tries again. */
+  /** On a full disk the handler may have done a part of its work: the client asks what happened, or tries again. */
   crash(call: Call, error: unknown): void {
     this.#meters.failed(error, call);
     refuse(call, { row: saysDiskFull(error) ? ERRORS.OUTCOME_UNKNOWN : ERRORS.INTERNAL_ERROR });
@@ -108,7 +111,7 @@ export class Stages {
     passage.then(proceed).catch((error) => this.crash(call, error));
   }
 
-  /** The stages from the role on, and from the idempotency key on: a standby keeps no answers (RULES.md 18.5). */
+  /** The stages from the role on, and from the idempotency key on: a standby stores no answers (RULES.md 18.5). */
   proceed(call: Call, row: RouteRow): void {
     call.identifiedUs = nowUs();
     const { route } = row;
@@ -127,7 +130,7 @@ export class Stages {
     else this.identity.refuseInvalid(call, route, invalid);
   }
 
-  /** True if the exchange accepts new risk and new data now; false when the call was refused. */
+  /** True if the exchange accepts new risk and new data now; false if the call was refused. */
   #admits(call: Call, route: FullSpec): boolean {
     const { placing, storing } = route;
     const { isPaused, placingRefusal, isDiskLow } = this.#options;
@@ -149,8 +152,8 @@ export class Stages {
   }
 
   /**
-   * A handler answers at once, from a promise, or from a callback; only a promise shows that it returned without an
-   * answer.
+   * A handler answers at once, from a promise, or from a callback; only a promise shows that the handler returned
+   * without an answer.
    */
   #dispatch(call: Call, route: Route): void {
     call.dispatched = true;

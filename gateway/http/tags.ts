@@ -1,7 +1,7 @@
-/** The chapters of the interface: which of them a path belongs to, and what it is about. */
+/** The chapters of the interface: the paths of each, and its subject. */
 type Tag = { readonly name: string; readonly title: string; readonly description: string; readonly paths: RegExp };
 
-/** In the order in which a reader meets them; the first that fits a path is its chapter. */
+/** In the order in which a reader meets them; a path belongs to the first chapter that fits. */
 const TAGS: readonly Tag[] = [
   tag(
     'prices',
@@ -57,7 +57,7 @@ export function tagOf(path: string): string {
   return TAGS.find(({ paths }) => paths.test(path))!.name;
 }
 
-/** The tags of a document with operations of these paths. */
+/** Returns the tags for a document with operations of these paths. */
 export function tagsOf(paths: readonly string[]): readonly object[] {
   const used = new Set(paths.map(tagOf));
   return TAGS.filter(({ name }) => used.has(name)).map(({ name, title, description }) => {

@@ -1,21 +1,21 @@
 /**
- * Measures for how long requests hold the gateway thread at a time. A request has one such turn when it arrives, one
- * when its body is complete, and one for each piece of a long answer.
- * Owner: the gateway thread. A turn costs a reading of the clock and a look-up.
+ * Measures how long requests block the gateway thread at a time. A request has one such turn when it arrives, one when
+ * its body is complete, and one for each piece of a long answer.
+ * Owner: the gateway thread. A turn costs a reading of the clock and a lookup.
  */
 import { microsecondsOf, nowPreciseMs, secondsBetween } from '../../shared/base/stopwatch.ts';
 import type { RouteSpec } from './spec.ts';
 
-/** Upper bounds of the buckets. No request may hold the thread longer than two milliseconds. */
+/** Upper bounds of the buckets. No request may block the thread longer than two milliseconds. */
 export const TURN_BOUNDS_MS: readonly number[] = [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 50, 250, 1000];
 
-/** The worst turn of a route is reported for at least this long, so that no scrape misses it. */
+/** The longest turn of a route is reported for at least this long, so that no scrape misses it. */
 const WINDOW_MS = 60_000;
 
 type Worst = Map<RouteSpec | null, number>;
 
 export class TurnTimes {
-  /** Turns by bucket; those above all bounds are in the last cell. */
+  /** Turns by bucket; turns above all bounds are in the last cell. */
   readonly counts = new Float64Array(TURN_BOUNDS_MS.length + 1);
   totalMs = 0;
   /** The longest turn of each route in this window and in the one before. */
@@ -23,7 +23,7 @@ export class TurnTimes {
   #worstBefore: Worst = new Map();
   #windowEndMs = 0;
 
-  /** @param startedUs the moment at which the turn began, by nowUs */
+  /** @param startedUs when the turn began, by nowUs */
   end(route: RouteSpec | null, startedUs: number): void {
     const nowMs = nowPreciseMs();
     const tookMs = secondsBetween(startedUs, microsecondsOf(nowMs)) * 1000;
@@ -34,7 +34,7 @@ export class TurnTimes {
     this.note(route, tookMs, nowMs);
   }
 
-  /** A turn that is counted took so long. */
+  /** Records a turn that took this long. */
   note(route: RouteSpec | null, tookMs: number, nowMs = nowPreciseMs()): void {
     if (nowMs >= this.#windowEndMs) this.#startWindow(nowMs);
     if (tookMs > (this.#worst.get(route) ?? 0)) this.#worst.set(route, tookMs);

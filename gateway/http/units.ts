@@ -1,6 +1,6 @@
 /**
- * The units of the numbers in the interface, for `x-unit` in its documents. Fields name their unit at the end wherever
- * the interface lets them; those with older names are listed one by one.
+ * The units of the numbers in the interface, for `x-unit` in its documents. Fields name their unit at the end if the
+ * interface allows it; fields with older names are listed one by one.
  */
 import type { JsonSchema } from '../../shared/api/schema.ts';
 
@@ -73,7 +73,7 @@ const BY_END: readonly (readonly [RegExp, string])[] = [
   [/_hours$/, 'hours'],
 ];
 
-/** The schema with the unit of every member that has one. */
+/** Returns the schema with the unit of every member that has one. */
 export function withUnits(schema: JsonSchema): JsonSchema {
   const { properties, items } = schema as { properties?: Record<string, JsonSchema>; items?: JsonSchema };
   const members = Object.entries(properties ?? {}).map(([name, member]) => {
@@ -87,7 +87,7 @@ export function withUnits(schema: JsonSchema): JsonSchema {
   };
 }
 
-/** Undefined for what is no quantity, or has no unit, such as a number of rows. */
+/** Undefined if the name is no quantity, or has no unit, such as a number of rows. */
 export function unitOf(name: string): string | undefined {
   return Object.hasOwn(BY_NAME, name) ? BY_NAME[name] : BY_END.find(([end]) => end.test(name))?.[1];
 }

@@ -1,10 +1,10 @@
 /**
  * The validation stage, and the schemas of bodies and query strings, compiled once per route. A refusal names the
  * field: `invalid side`, `unknown field: sied`, `missing field: salt`; its details have the whole path, the rule, the
- * offending value and what is expected.
+ * offending value and the expected value.
  *
- * The values of a body are not coerced, but null in an optional field is one that is absent. A query string is text,
- * so each parameter is read as the one type its schema gives it; a parameter that is given twice has no single value
+ * The values of a body are not coerced, but null in an optional field means that the field is absent. A query string is
+ * text, so each parameter is parsed as the one type that its schema gives it; a repeated parameter has no single value
  * and is refused.
  */
 import { Ajv, type AnySchemaObject, type ErrorObject, type ValidateFunction } from 'ajv';
@@ -28,16 +28,16 @@ type QueryCheck = (raw: string) => QueryResult;
 type QueryResult = { readonly ok: true; readonly query: Query } | { readonly ok: false; readonly invalid: Invalid };
 
 const MAX_SHOWN_CHARACTERS = 100;
-/** Fields documented with one message for every way to be wrong, absence included. */
+/** Fields documented with the same message for every error, even for absence. */
 const INVALID_WHEN_MISSING: ReadonlySet<string> = new Set(['side', 'maker_amount', 'taker_amount']);
 
-/** The parsers write the parsed value into it; only their result, valid or not, is used here. */
+/** Parsers write the parsed value here; this file uses only whether they succeed. */
 const scratch = new Uint8Array(32);
 
 const DATE_TIME_FORM =
   /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?(?:Z|[+-][0-9]{2}:[0-9]{2})$/;
 
-/** Each format is checked by the parser that reads the text later on. */
+/** Each format is checked by the parser that reads the text later. */
 const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   uuid: (text) => uuidToBytes(text, scratch, 0),
   address: (text) => tryParseHex(text, ADDRESS_BYTES, scratch, 0),
@@ -47,26 +47,26 @@ const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   amount: (text) => /^[1-9][0-9]{0,15}$/.test(text) && Number(text) <= MAX_ORDER_AMOUNT,
   /** ISO 8601 with a zone, as responses write it; RFC 3339 allows `t` and `z` as well. */
   'date-time': (text) => isDateTime(text.toUpperCase()),
-  /** The same, or without a zone, or a day alone: `parseTimeMs` reads all of them. */
+  /** The same, or without a zone, or only a day: `parseTimeMs` reads all of them. */
   'date-time-or-utc': (text) => isDateTime(fullTime(text)),
 };
 
-/** Up to the year 5138, so that a time in microseconds is not read as a far one in milliseconds. */
+/** Up to the year 5138, so that a time in microseconds is not taken for a distant one in milliseconds. */
 const UNIX_MS_FORM = /^[1-9][0-9]{0,13}$/;
 
 /** The compiled schemas of a route. */
 export type Validation = { readonly checkBody: BodyCheck | null; readonly checkQuery: QueryCheck | null };
 
-/** The keyword of a parameter that means nothing beside a flag, in the document as well. */
+/** The keyword for a parameter that is ignored beside a flag; the document has it as well. */
 const IGNORED_WITH = 'x-ignored-with';
 const NO_QUERY: JsonSchema = { type: 'object', properties: {} };
 
 const bodies = makeAjv(false);
 const queries = makeAjv(true);
 
-/** @param isRehearsed the schemas of trading are compiled before the first order comes. */
+/** @param isRehearsed true: schemas of trading are compiled before the first order comes. */
 export function compileRoute({ access, method, body, query }: RouteSpec, isRehearsed: boolean): Validation {
-  // A misspelt filter of an account's own data would answer something else than was asked for.
+  // A misspelt filter of an account's own data would give another answer than the client asked for.
   const isStrict = method === 'GET' && access !== 'public' && access !== 'operator';
   const compile = isRehearsed && access.startsWith('trade:') ? compileBody : compileBodyLater;
   return {
@@ -75,10 +75,10 @@ export function compileRoute({ access, method, body, query }: RouteSpec, isRehea
   };
 }
 
-/** A route as far as it concerns this stage. */
+/** The part of a route that this stage uses. */
 type CheckedRoute = Pick<Route, 'bodyType' | 'bodyOptional' | 'readUsual'>;
 
-/** The stage: deadline, query and body, which the call has afterwards. Null, or what is wrong with them. */
+/** Checks deadline, query and body, and sets them in the call. Returns null, or what is wrong with them. */
 export function validate(call: Call, route: CheckedRoute, { checkQuery, checkBody }: Validation): Invalid | null {
   if (call.deadline !== '') {
     call.deadlineMs = UNIX_MS_FORM.test(call.deadline) ? Number(call.deadline) : 0;
@@ -93,7 +93,7 @@ export function validate(call: Call, route: CheckedRoute, { checkQuery, checkBod
     if (call.bodyBytes.length === 0) {
       return { message: 'missing body', details: { field: 'body', rule: 'required' } };
     }
-    // CALL-4: the handler reads it after the record of the attempt, in another turn.
+    // CALL-4: the handler reads the body after the attempt has been recorded, in another turn.
     call.bodyBytes = Buffer.from(call.bodyBytes);
     return null;
   }
@@ -120,14 +120,14 @@ export function validate(call: Call, route: CheckedRoute, { checkQuery, checkBod
   return null;
 }
 
-/** Null: the body has been looked at and is not usual. Undefined: no one has read it yet. */
+/** Null: the body was parsed and is not usual. Undefined: it was not parsed yet. */
 function readAheadOf({ givenBody, prepared }: Call): object | null | undefined {
   return givenBody === null ? prepared?.usual : (givenBody.usual ?? null);
 }
 
 /**
- * On a route without a schema: what is ignored there could have been signed as something else. Clients that always send
- * an object send an empty one.
+ * For a route without a schema: a body ignored there could have been signed as another request. Clients that always
+ * send an object send an empty one.
  */
 function isNoBody({ bodyBytes, method }: Call): boolean {
   if (bodyBytes.length === 0) return true;
@@ -149,26 +149,26 @@ export function compileBody(schema: JsonSchema): BodyCheck {
 }
 
 /**
- * The same for bodies outside of trading, and for all where nothing is rehearsed: compiling dozens of schemas would
- * slow down the start, so each is compiled when it is first used, like those of queries.
+ * The same for bodies outside of trading, and for all bodies if there is no rehearsal: compiling dozens of schemas
+ * would slow down the start, so each is compiled on first use, like those of queries.
  */
 export function compileBodyLater(schema: JsonSchema): BodyCheck {
   return bodyCheck(schema, undefined);
 }
 
-/** One function for both, because V8 throws the code of its caller away when a function of another kind comes. */
+/** One function for both, because V8 discards the code of its caller when a function of another kind comes. */
 function bodyCheck(schema: JsonSchema, compiled: ValidateFunction | undefined): BodyCheck {
   let check = compiled;
   return (value) => {
     check ??= bodies.compile(schema as AnySchemaObject);
     if (check(value)) return null;
-    // Rare, so the usual body is not looked through for it.
+    // Such a body is rare, so usual bodies are not searched for it.
     const refused = describe(firstError(check));
     return dropNulls(value, schema) && check(value) ? null : refused;
   };
 }
 
-/** @param refusesUnknown parameters that the schema does not have; it may say so itself. */
+/** @param refusesUnknown true to refuse parameters that the schema does not have; the schema may say so itself. */
 export function compileQuery(
   schema: JsonSchema,
   refusesUnknown = schema['additionalProperties'] === false,
@@ -176,7 +176,7 @@ export function compileQuery(
   let check: ValidateFunction | undefined;
   const types = new Map<string, string>();
   const times = new Set<string>();
-  /** A parameter that means nothing beside a flag, and the flag: beside it, it may have any value. */
+  /** Parameters that are ignored beside a flag, with that flag: beside it they may have any value. */
   const ignored = new Map<string, string>();
   for (const [name, property] of Object.entries((schema['properties'] ?? {}) as Record<string, JsonSchema>)) {
     types.set(name, String(property['type']));
@@ -217,7 +217,7 @@ export function compileQuery(
 }
 
 function makeAjv(useDefaults: boolean): Ajv {
-  // Strict mode refuses what is no schema; the meta schema would say the same, compiled at every start for it.
+  // Strict mode refuses invalid schemas; the meta schema would do the same, but would be compiled at every start.
   const options = { strict: true, allowUnionTypes: true, validateSchema: false, meta: false } as const;
   const ajv = new Ajv({ ...options, allErrors: false, coerceTypes: false, useDefaults, verbose: true });
   for (const [name, check] of Object.entries(FORMATS)) ajv.addFormat(name, check);
@@ -225,7 +225,7 @@ function makeAjv(useDefaults: boolean): Ajv {
   return ajv;
 }
 
-/** Null when the text is not of the type: `1e3`, ` 5` and `0x10` are no integers. */
+/** Null if the text is not of the type: `1e3`, ` 5` and `0x10` are no integers. */
 function toTyped(text: string, type: string): string | number | boolean | null {
   switch (type) {
     case 'integer': {
@@ -246,12 +246,12 @@ function hasFlag(raw: string, flag: string): boolean {
   return raw.split('&').some((pair) => pair === `${flag}=1` || pair === `${flag}=true`);
 }
 
-/** A time has no spaces, so its plus is that of a zone which a client has not encoded. */
+/** A time has no spaces, so a space stands for the plus of a zone that a client has not encoded. */
 function withPlus(text: string): string {
   return text.replaceAll('+', '%2B');
 }
 
-/** Null when the percent encoding is broken. */
+/** Null if the percent encoding is invalid. */
 function decode(text: string): string | null {
   if (!text.includes('%') && !text.includes('+')) return text;
   try {
@@ -280,7 +280,7 @@ function describe(error: ErrorObject): Invalid {
   return invalid(path.join('.') || 'body', error.keyword, error.data, expectedOf(error));
 }
 
-/** The message has the field's own name, as documented; the details say where in the body it is. */
+/** The message has the field's own name, as documented; the details have its path in the body. */
 function invalid(field: string, rule: string, value?: unknown, expected?: string): Invalid {
   const name = field.split('.').findLast((part) => !/^[0-9]+$/.test(part)) ?? 'body';
   const isShown = !SECRET_FIELDS.has(name) && typeof value !== 'object' && value !== undefined;

@@ -1,8 +1,8 @@
 /**
- * The SQL of the tape: the newest trades of all markets, of a least size if that is wanted. Runs in the query pool.
+ * The SQL of the tape: the newest trades of all markets, optionally of a minimum size. Runs in the query pool.
  *
- * Trades have no index on their size. The largest trade of every day, hour, minute and second is known instead: a walk
- * for a least size leaves out the spans without such a trade, and reads the trades of one second at a time.
+ * Trades have no index on their size. Instead the largest trade of every day, hour, minute and second is stored: a
+ * query with a minimum size skips spans without such a trade, and reads the trades of one second at a time.
  */
 import type Database from 'better-sqlite3';
 import { OUTCOME } from '../../shared/base/codes.ts';
@@ -14,9 +14,9 @@ import { TRADES } from '../../shared/tables/trades.ts';
 import { fillIdsSince, firstIdAfter, timeOfId } from '../base/page.ts';
 
 export type FillsTask = {
-  /** The id of the last trade that was shown; null for the newest ones. */
+  /** The id of the last trade already shown; null for the newest trades. */
   readonly before: Uint8Array | null;
-  /** FILLS_EVER for all. */
+  /** FILLS_EVER for no lower bound. */
   readonly sinceMicros: number;
   readonly minMicro: number;
   readonly limit: number;
@@ -66,7 +66,7 @@ export class FillQueries {
     return found;
   }
 
-  /** The seconds with a trade of that size, newest first. */
+  /** The seconds with a trade of at least that size, newest first. */
   *#largeSpans(
     level: number,
     startMs: number,

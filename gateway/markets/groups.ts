@@ -1,4 +1,7 @@
-/** The markets of an event as a page shows them: by type, and the one that stands for all (RULES.md 12.33). */
+/**
+ * Groups the markets of an event for a page: by type, with one featured market that represents the event (RULES.md
+ * 12.33).
+ */
 import { MARKET_STATUS, type MarketStatus } from '../../shared/base/codes.ts';
 import type { MarketEntry } from './catalog.ts';
 import { typeOf } from './enumerations.ts';
@@ -22,9 +25,9 @@ const TITLES: ReadonlyMap<MarketType, string> = new Map([
   ['total', 'Total'],
 ]);
 
-/** The question that most people come for is first. */
+/** The type that interests most people is first. */
 const FEATURED_TYPES: readonly MarketType[] = ['moneyline', 'spread', 'total', 'other', 'player_prop'];
-/** A market that trades comes before one that may trade again, and both before the others. */
+/** A trading market precedes one that may trade again, and both precede the others. */
 const FEATURED_STATUSES: readonly MarketStatus[] = [
   MARKET_STATUS.ACTIVE,
   MARKET_STATUS.LOCKED,
@@ -44,7 +47,7 @@ export function groupsOf(markets: readonly MarketEntry[]): MarketGroup[] {
 
 type Ranked = { readonly market: MarketEntry; readonly rank: readonly [status: number, type: number] };
 
-/** By status, then by type, then by volume; the oldest of equals. Undefined when there is none to choose from. */
+/** By status, then by type, then by volume; of equal markets the oldest. Undefined if there is none to choose from. */
 export function featuredOf(
   markets: readonly MarketEntry[],
   statusOf: StatusOf,

@@ -1,6 +1,6 @@
 /**
- * The tokens of an account in a market, of both outcomes. What they are worth is rounded once for both, as a claim is
- * (RULES.md 3.4), so that a claim of tokens that a decision has given their worth gains and loses nothing.
+ * The tokens of an account in a market, of both outcomes. Their worth is rounded once for both, as a claim is (RULES.md
+ * 3.4), so that claiming tokens whose worth a decision has fixed gains and loses nothing.
  */
 import { OUTCOME } from '../../shared/base/codes.ts';
 
@@ -13,7 +13,7 @@ export type MarketHolding<Row> = {
   readonly noAtomic: number;
 };
 
-/** @param rows in the order of accounts, markets and outcomes. Markets of which nothing is held are left out. */
+/** @param rows in the order of accounts, markets and outcomes. Markets without holdings are left out. */
 export function* holdingsOf<Row extends PositionRow>(
   rows: readonly Row[],
   quantityOf: (row: Row) => bigint,

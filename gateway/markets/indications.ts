@@ -1,10 +1,11 @@
 /**
- * The prices at which a desk says it would trade, one pair for each market until it expires (RULES.md 9.31). They are
- * no orders: nothing fills against them.
+ * Indications: prices at which a desk says that it would trade, one pair for each market until it expires (RULES.md
+ * 9.31). They are not orders: nothing fills against them.
  * Owner: the gateway thread; in memory, written through to control.db.
  *
  * Invariants:
- *   INDICATION-1  An indication ends when its poster said it would: neither a restart nor a cache makes it last longer.
+ *   INDICATION-1  An indication ends at the time that its poster gave: neither a restart nor a cache makes it last
+ *                 longer.
  */
 import type { TakenRows } from '../../shared/records/changedRows.ts';
 import type { ControlDatabase } from '../base/database.ts';
@@ -17,7 +18,7 @@ type IndicationRow = { market_index: number; bid_ticks: number; ask_ticks: numbe
 
 export class Indications {
   readonly #changes: Changes;
-  /** By the index of the market; the expired ones stay until the next one or the next start. */
+  /** By the index of the market; expired ones stay until the next one or the next start. */
   readonly #indications = new Map<number, Indication>();
   readonly #replace;
   readonly #select;
@@ -31,18 +32,18 @@ export class Indications {
     for (const row of database.prepare<[], IndicationRow>('SELECT * FROM indications').iterate()) this.#load(row);
   }
 
-  /** A row is replaced, never taken away. */
+  /** A row is replaced, never deleted. */
   reload(changed: TakenRows): void {
     for (const market of changed.numbersOf('indications')) this.#load(this.#select.get(market)!);
   }
 
-  /** INDICATION-1. Null when there is none now. */
+  /** INDICATION-1. Null if there is none now. */
   of(marketIndex: number, nowMs: number): Indication | null {
     const indication = this.#indications.get(marketIndex);
     return indication === undefined || indication.expiresMs <= nowMs ? null : indication;
   }
 
-  /** In place of the one before. Durable once `durable` says so. */
+  /** Replaces the previous one. Durable once `durable` resolves. */
   set(marketIndex: number, indication: Indication): void {
     const { bidTicks, askTicks, expiresMs } = indication;
     this.#changes.write(() => this.#replace.run(marketIndex, bidTicks, askTicks, expiresMs));

@@ -1,11 +1,11 @@
 /**
- * The SQL of the leaderboard, a few accounts at a time (RULES.md 13.7). What an account earned in a window is
+ * The SQL of the leaderboard, a few accounts at a time (RULES.md 13.7). An account's earnings in a window are
  *
  *   realized in it + (value - cost of its positions now) - (value - cost of its positions when the window started),
  *
- * where tokens are valued at the middle of the book now, and at the last trade before the window then. Sums and
- * quantities at its start are those before the first change since, so the work grows with accounts and positions, never
- * with trades. Runs in the query pool.
+ * where tokens are valued now at the middle of the book, and at the start of the window at the last trade before it.
+ * Sums and quantities at the start are those before the first change since, so the work grows with accounts and
+ * positions, never with trades. Runs in the query pool.
  */
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
@@ -20,20 +20,20 @@ export type LeaderboardTask = {
   /** The part starts with the account after this one. */
   readonly after: number;
   /**
-   * The value of a Yes token by market index, in millionths; NO_MARK where the book does not say. The parts of one
-   * leaderboard share it, and put in what they find instead.
+   * The value of a Yes token by market index, in millionths; NO_MARK if the book does not give one. The parts of one
+   * leaderboard share this memory, and write the values that they find instead.
    */
   readonly marks: SharedArrayBuffer;
 };
 export type TraderSums = {
   readonly account: number;
   readonly pnlMicro: number;
-  /** Cost of the positions and USDC reserved when the window started. */
+  /** The cost of the positions and the reserved USDC when the window started. */
   readonly basisMicro: number;
   readonly trades: number;
 };
 export type LeaderboardPart = {
-  /** The best of the part, best first. */
+  /** The best traders of the part, best first. */
   readonly traders: readonly TraderSums[];
   /** Where the next part starts; null after the last. */
   readonly next: number | null;
@@ -41,7 +41,9 @@ export type LeaderboardPart = {
 
 export const NO_MARK = 0xffff_ffff;
 export const MOST_TRADERS = 100;
-/** A part ends with the account that reaches either bound: about ten milliseconds, unless one account holds more. */
+/**
+ * A part ends with the account that reaches either bound: after about ten milliseconds, unless one account holds more.
+ */
 const ACCOUNTS_PER_PART = 500;
 const POSITIONS_PER_PART = 500;
 type Range = [after: number, last: number];
@@ -138,7 +140,7 @@ export class LeaderboardQueries {
     return { traders: traders.slice(0, MOST_TRADERS), next: last < end ? last : null };
   }
 
-  /** Realized, and the change of what positions cost. */
+  /** Adds the realized gain and the change of the cost of positions. */
   #addSums(earned: Map<bigint, Earned>, row: SumsRow, { sinceMs }: LeaderboardTask): void {
     const { account, shard } = row;
     const before = (row.changed_ms >= sinceMs ? this.#sumsThen.get(account, shard, sinceMs) : undefined) ?? row;
@@ -160,12 +162,12 @@ export class LeaderboardQueries {
     return this.#quantity.get(account, market, outcome, sinceMs) ?? now;
   }
 
-  /** The middle of the book; without one what a decided market pays, or the last trade. */
+  /** The middle of the book; without one, the payout of a decided market or the last trade. */
   #markNow(market: number, marks: Uint32Array): number {
     const known = marks[market] ?? NO_MARK;
     if (known !== NO_MARK) return known;
     const mark = this.#marks.last(market);
-    // A market that is newer than the marks has no place in them.
+    // A market newer than the memory of marks has no place in it.
     if (market < marks.length) marks[market] = mark;
     return mark;
   }
@@ -181,7 +183,7 @@ function worthOf({ yesAtomic, noAtomic }: MarketHolding<PositionRow>, yesPpm: nu
   return BigInt(payoutMicro(yesAtomic, noAtomic, yesPpm));
 }
 
-/** Best first, at equal earnings by account. */
+/** Best first; equal earnings are sorted by account. */
 export function byEarnings(a: TraderSums, b: TraderSums): number {
   return b.pnlMicro - a.pnlMicro || a.account - b.account;
 }

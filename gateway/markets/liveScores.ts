@@ -36,17 +36,17 @@ export class LiveScores {
     for (const row of database.prepare<[], ScoreRow>('SELECT * FROM live_scores').iterate()) this.#keep(row);
   }
 
-  /** A row is replaced, never taken away. */
+  /** A row is replaced, never deleted. */
   reload(changed: TakenRows): void {
     for (const event of changed.numbersOf('live_scores')) this.#keep(this.#select.get(event)!);
   }
 
-  /** Null: no score has been posted for the event. */
+  /** Null if no score has been posted for the event. */
   of(eventIndex: number): LiveScore | null {
     return this.#scores.get(eventIndex) ?? null;
   }
 
-  /** Durable once `durable` says so. */
+  /** Durable once `durable` resolves. */
   set(eventIndex: number, score: Score, nowMs: number): void {
     const row = { event_index: eventIndex, ...score, updated_ms: nowMs };
     this.#changes.write(() => this.#replace.run(row));

@@ -1,9 +1,9 @@
 /**
- * The administrator's commands for markets. They change a market in both places that hold it: the catalogue, which has
+ * The administrator's commands for markets. A market is changed in both places that hold it: the catalogue, which has
  * its description, and its shard, which trades it. A new market is written to the catalogue first, so that no shard has
  * a market without an entry; a change is written there last, so that a refused change leaves no trace.
- * Owner: the gateway thread. One operation at a time: each sees what the one before it has done, and a market that its
- * shard refused is still the newest when it is removed again.
+ * Owner: the gateway thread. One operation runs at a time: each sees the result of the one before, and a market that
+ * its shard refused is still the newest when it is removed again.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
@@ -38,7 +38,7 @@ type MarketEngine = {
   settleMarket(market: number, shard: number): Promise<{ readonly code: number }>;
 };
 
-/** The part of the views that is used here: the state of a market according to the events of its shard. */
+/** The part of the views that is used here: the state of a market by its shard's events. */
 export type MarketStates = {
   has(marketIndex: number): boolean;
   status(marketIndex: number): MarketStatus;
@@ -54,7 +54,7 @@ type MarketTerms = {
   readonly endMs: number;
 };
 
-/** Absent fields stay as they are; a detail that is present and undefined is removed. */
+/** Absent fields stay as they are; a detail that is present but undefined is removed. */
 export type MarketChange = Optional<MarketTerms> & {
   readonly eventId?: string | null | undefined;
   readonly details: Partial<MarketDetails>;
@@ -73,11 +73,11 @@ const OUTCOMES_NEVER_CHANGE: Refusal = {
 };
 const TOKEN_IS_USED: Refusal = { row: ERRORS.CONFLICT, message: 'token id is used by another market' };
 /**
- * A row takes the thread up to a tenth of a millisecond, most of it for the pages of four indexes; the tokens that a
- * chain would give a market take a third of one.
+ * A row takes the thread up to a tenth of a millisecond, mostly for the pages of four indexes; computing the tokens
+ * that a chain would give a market takes a third of one.
  */
 const MADE_PER_TURN = 4;
-/** For a ring that is full: together a second. */
+/** Attempts while a ring is full: together a second. */
 const BUSY_ATTEMPTS = 50;
 const BUSY_PAUSE_MS = 20;
 
@@ -112,15 +112,15 @@ export class MarketCommands {
   }
 
   /**
-   * Opens many markets with one sync for all of them: new ones, and those of the catalogue that their shard does not
-   * have yet. Where a shard cannot be asked the outcome is unknown: the market stays in the catalogue, hidden, and is
-   * opened when it is asked for again or when the shard is back.
+   * Opens many markets with one sync for all of them: new ones, and markets of the catalogue that their shard does not
+   * have yet. If a shard cannot be asked, the outcome is unknown: the market stays in the catalogue, hidden, and is
+   * opened when it is requested again or when the shard is back.
    */
   openMany(markets: readonly (NewMarket | MarketEntry)[]): Promise<Opened[]> {
     return this.inTurn(() => this.#openMany(markets));
   }
 
-  /** Why the change would be refused as things are, as far as it can be known without asking the shard. */
+  /** Returns why the change would be refused at present, as far as this is known without asking the shard. */
   whyNot(market: MarketEntry, change: MarketChange): Refusal | null {
     const isOther =
       'outcomes' in change.details && !isDeepStrictEqual(change.details.outcomes, market.details.outcomes);
@@ -128,14 +128,15 @@ export class MarketCommands {
     return this.#refuseNames(change.details, market.details) ?? this.#check(market, change);
   }
 
-  /** @returns null when done; after a refusal nothing has changed. */
+  /** @returns null on success; after a refusal nothing has changed. */
   change(market: MarketEntry, change: MarketChange): Promise<Refusal | null> {
     return this.#durably(this.inTurn(() => this.#change(market, change)));
   }
 
   /**
-   * Resolves or cancels the market, as `status` says. One that a chain knows is decided there first: until that is
-   * carried out it is resolving, without a decision. @returns null when done.
+   * Resolves or cancels the market, as `status` says. A market on a chain is decided there first: until that is carried
+   * out its status is resolving, without a decision.
+   * @returns null on success.
    */
   async decide(market: MarketEntry, status: MarketStatus, payoutYesPpm: number): Promise<Refusal | null> {
     if (this.#trades === null || isDecided(this.#states.status(market.index)))
@@ -148,7 +149,7 @@ export class MarketCommands {
     return decided === 'not on the chain' ? this.carryOut(market, status, payoutYesPpm) : decided;
   }
 
-  /** Decides the market in the ledger. @returns null when done. */
+  /** Decides the market in the ledger. @returns null on success. */
   carryOut(market: MarketEntry, status: MarketStatus, payoutYesPpm: number): Promise<Refusal | null> {
     const { index, shard } = market;
     const decide = () => this.#move(market, this.#engine.decideMarket(index, shard, status, payoutYesPpm));
@@ -156,7 +157,7 @@ export class MarketCommands {
   }
 
   async settle(market: MarketEntry): Promise<Refusal | null> {
-    // One that is not decided has another refusal.
+    // An undecided market has another refusal.
     const refusal = isDecided(this.#states.status(market.index)) ? await this.#trades?.whyNotPaid(market.index) : null;
     if (refusal) return refusal;
     const settle = () => this.#move(market, this.#engine.settleMarket(market.index, market.shard));
@@ -164,14 +165,13 @@ export class MarketCommands {
   }
 
   /**
-   * The shard is READY: opens the markets of the catalogue that it does not have, because a thread or the process
-   * ended.
+   * The shard is READY: opens the markets of the catalogue that the shard lacks because a thread or the process ended.
    */
   openMissing(shard: number): Promise<void> {
     return this.inTurn(() => this.#openMissing(shard));
   }
 
-  /** A shard that has the market after all ignores this: opening a market twice changes nothing. */
+  /** If the shard has the market after all, it ignores this: opening a market twice changes nothing. */
   async #openMissing(shard: number): Promise<void> {
     for (const market of this.#catalog.markets) {
       if (market.shard !== shard || this.#states.has(market.index)) continue;
@@ -180,7 +180,9 @@ export class MarketCommands {
     }
   }
 
-  /** The next operation need not wait for the disk; the caller of this one does, with all others of the moment. */
+  /**
+   * The next operation need not wait for the disk; the caller of this one does, together with all others waiting now.
+   */
   async #durably<T>(operation: Promise<T>): Promise<T> {
     const result = await operation;
     await this.#catalog.durable();
@@ -198,11 +200,11 @@ export class MarketCommands {
     const identified = this.#identify(fields, (token) => this.#catalog.byToken(token) === undefined);
     if ('refusal' in identified) return identified;
     const market = this.#catalog.createMarket(identified, this.#clock.nowMs());
-    // CATALOG-4: a journal names the market from now on.
+    // CATALOG-4: from now on a journal names the market.
     await this.#catalog.durable();
     const { code } = await this.#openInShard(market);
     if (code === OK) return { market };
-    // When the outcome is unknown the shard may have the market; it is opened again when the shard is back.
+    // If the outcome is unknown the shard may have the market; it is opened again when the shard is back.
     if (code !== E.OUTCOME_UNKNOWN) this.#catalog.removeNewest(market);
     return { refusal: { row: errorRow(code) } };
   }
@@ -217,7 +219,7 @@ export class MarketCommands {
     return Promise.all(made.map((each) => ('market' in each ? this.#openMade(each.market) : each)));
   }
 
-  /** Writes the new ones to the catalogue, in one transaction. */
+  /** Writes the new markets to the catalogue, in one transaction. */
   #make(markets: readonly (NewMarket | MarketEntry)[]): Opened[] {
     const taken = new Set<string>();
     const isFree = (token: string): boolean => this.#catalog.byToken(token) === undefined && !taken.has(token);
@@ -234,7 +236,7 @@ export class MarketCommands {
     return slots.map((slot) => slot ?? { market: made.next().value! });
   }
 
-  /** With the id and the tokens that the market will have. */
+  /** Adds the id and the tokens that the market will have. */
   #identify(fields: NewMarket, isFree: (token: string) => boolean): Identified | { readonly refusal: Refusal } {
     const { tokens } = this.#catalog;
     const { id = randomUUID(), tokenIds: given } = fields;
@@ -248,7 +250,7 @@ export class MarketCommands {
     return tokenIds.every(isFree) ? { ...fields, id, tokenIds } : { refusal: TOKEN_IS_USED };
   }
 
-  /** On a chain the deployment of a market names its condition, and nothing else does. */
+  /** On a chain only the deployment of a market names its condition. */
   #refuseNames(given: Partial<MarketDetails>, present: Partial<MarketDetails>): Refusal | null {
     if (this.#catalog.tokens.takesOthers) return null;
     const other = NAMED_BY_DEPLOYMENT.find((name) => name in given && given[name] !== present[name]);
@@ -289,7 +291,7 @@ export class MarketCommands {
     return null;
   }
 
-  /** A change of status is kept in the shard; the catalogue only records the time of the change. */
+  /** The shard keeps a change of status; the catalogue only records its time. */
   async #move(market: MarketEntry, moved: Promise<{ readonly code: number }>): Promise<Refusal | null> {
     const { code } = await moved;
     if (code !== OK) return { row: errorRow(code) };
@@ -297,11 +299,11 @@ export class MarketCommands {
     return null;
   }
 
-  /** The market trades no more, and its book is closed. */
+  /** The market no longer trades, and its book is closed. */
   async #close(market: MarketEntry, wanted: MarketStatus): Promise<Refusal | null> {
     const { DRAFT, PENDING, ACTIVE, LOCKED, RESOLVING, RESOLVED } = MARKET_STATUS;
     const status = this.#states.status(market.index);
-    // A market that never traded is cancelled only.
+    // A market that never traded can only be cancelled.
     if (wanted === RESOLVED && status < ACTIVE) return NOT_ALLOWED;
     const way = [DRAFT, PENDING, LOCKED, RESOLVING].filter((step) => step > status);
     for (const step of way) {
@@ -311,7 +313,7 @@ export class MarketCommands {
     return null;
   }
 
-  /** The checks that the shard does not make. Which status may follow which is decided by the shard. */
+  /** The checks that the shard does not make. The shard decides which status may follow which. */
   #check(market: MarketEntry, change: MarketChange): Refusal | null {
     const terms = this.#timesAfter(market, change);
     if (terms.startMs >= terms.endMs) {
@@ -321,7 +323,7 @@ export class MarketCommands {
     const nowMs = this.#clock.nowMs();
     const status = change.status ?? this.#states.status(market.index);
     const hasStarted = status === MARKET_STATUS.ACTIVE || status === MARKET_STATUS.LOCKED;
-    // A market trades from its start time on, so one that has started cannot get a later start time...
+    // A market trades from its start time on, so a market that has started cannot get a later start time...
     if (hasStarted && change.startMs !== undefined && terms.startMs > nowMs) return NOT_ALLOWED;
     // ...and a market is activated by hand only inside its trading time.
     const isInside = terms.startMs <= nowMs && nowMs < terms.endMs;
@@ -333,7 +335,7 @@ export class MarketCommands {
   }
 }
 
-/** With new probabilities the old ones are kept as the previous ones. */
+/** New probabilities are stored together with the old ones as previous. */
 function changedDetails(before: MarketDetails, change: Partial<MarketDetails>): MarketDetails {
   const after = { ...before, ...change };
   const isNewEstimate = change.outcome_probabilities !== undefined && !('previous_outcome_probabilities' in change);

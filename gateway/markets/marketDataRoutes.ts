@@ -1,4 +1,4 @@
-/** A market's grid, fees and best prices. */
+/** Routes for a market's grid, fees and best prices. */
 import { OUTCOME_QUERY } from '../../shared/api/books.ts';
 import {
   BBO,
@@ -179,7 +179,10 @@ function bboHandler(deps: MarketDataDeps, shown: ShownBbos): Handler<typeof SHOW
   };
 }
 
-/** All of one moment, in the order of the request; one unknown market refuses them all, and the details name it. */
+/**
+ * Answers the prices of all requested markets as of one moment, in the order of the request; an unknown market refuses
+ * the whole request, and the details name it.
+ */
 function manyBboHandler({ catalog, views }: MarketDataDeps, shown: ShownBbos): Handler<typeof SHOW_BBOS> {
   return (call) => {
     const requested = call.body;

@@ -1,4 +1,4 @@
-/** The description of a new market or event, completed with the defaults for what the administrator left out. */
+/** Completes the description of a new market or event with the defaults for fields that the administrator left out. */
 import { foldText } from '../../shared/base/folding.ts';
 import type { EventDetails, MarketDetails } from './catalog.ts';
 
@@ -30,7 +30,7 @@ export function completeEventDetails(given: GivenEventDetails, nowMs: number): E
   };
 }
 
-/** "Who wins, really?" is "who-wins-really". Empty where no letter or digit of the title folds to one of ASCII. */
+/** "Who wins, really?" becomes "who-wins-really". Empty if no letter or digit of the title folds to ASCII. */
 export function toSlug(title: string): string {
   const words = foldText(title).match(/[a-z0-9]+/g) ?? [];
   return words.join('-').slice(0, 100).replace(/-$/, '');

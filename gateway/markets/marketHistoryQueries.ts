@@ -15,7 +15,7 @@ export type PricePoint = { readonly timestamp: number; readonly price: string };
 export type MarketTrade = Readonly<{ id: string; price: string; amount: string; side: string; timestamp: number }>;
 
 const MOST_TRADES = 100;
-/** A history has at most so many points. */
+/** The most points of a history. */
 const MOST_POINTS = 1000;
 const UNITS = select(MARKETS, 'ticks_per_unit');
 const TRADE = select(TRADES, 'id', 'yes_ticks', 'lots', 'taker_side', 'taker_outcome', 'matched_ms');

@@ -1,7 +1,7 @@
 /**
- * A market as clients see it (RULES.md 12.30): its description from the catalogue, its state from the views, its volume
- * from the read model. The description is turned into JSON once per change and the other members are appended, because
- * a list answers a hundred of them.
+ * Renders a market for clients (RULES.md 12.30): its description from the catalogue, its state from the views, its
+ * volume from the read model. The description is rendered once per change and the other members are appended, because a
+ * list has a hundred markets.
  */
 
 import { MARKET_STATUS_NAMES, type MarketStatus } from '../../shared/base/codes.ts';
@@ -27,15 +27,18 @@ type ResponseDeps = {
   readonly contracts: Pick<ContractStore, 'current'>;
   readonly views: Pick<Views, 'markets' | 'books'>;
   readonly volumes: Pick<Volumes, 'volumeMicro' | 'volume24hMicro'>;
-  /** The mirror pair among the markets of an event. It is advice: when it fails, markets are answered without it. */
+  /**
+   * Finds the mirror pair among the markets of an event. It is only a hint: if it fails, markets are answered without
+   * it.
+   */
   readonly findPair: (markets: readonly MarketEntry[], statusOf: StatusOf) => MirrorPair | null;
   readonly onPairFailed: (error: unknown) => void;
 };
 
-/** The pairs of events that one list has asked for: one question an event, however many of its markets are listed. */
+/** The pairs of events found for one list: each event is asked once, however many of its markets are listed. */
 type KnownPairs = Map<EventEntry, MirrorPair | null>;
 
-/** Trimmed: without the members that only join a market with its provider's data (RULES.md 12.35). */
+/** Trimmed: without the members that only link a market to its provider's data (RULES.md 12.35). */
 export type MarketForm = 'whole' | 'trimmed';
 
 export class MarketResponses {
@@ -60,7 +63,7 @@ export class MarketResponses {
   readonly statusOf = (market: MarketEntry): MarketStatus | null =>
     this.isOpen(market) ? this.#views.markets.status(market.index) : null;
 
-  /** The mirror pair among the markets of an event, null when there is none or it could not be found out. */
+  /** The mirror pair among the markets of an event; null if there is none or it could not be found out. */
   readonly pairOf = (event: EventEntry): MirrorPair | null => {
     try {
       return this.#findPair(event.markets, this.statusOf);
@@ -70,7 +73,7 @@ export class MarketResponses {
     }
   };
 
-  /** False while a market is being made: until its shard has it, it does not exist for anyone. */
+  /** False while a market is being made: until its shard has it, no client sees it. */
   isOpen(market: MarketEntry): boolean {
     return this.#views.markets.has(market.index);
   }
@@ -104,7 +107,7 @@ export class MarketResponses {
     for (const market of markets) yield this.toJson(market, form, pairs);
   }
 
-  /** The factory that the market was deployed by: never the contract that orders are signed for. */
+  /** The factory that deployed the market: never the contract for which orders are signed. */
   #contractField(market: MarketEntry): string {
     const isDeployed = deployStatus(market) === 'deployed';
     if (!isDeployed) return '';
@@ -140,7 +143,7 @@ export class MarketResponses {
   }
 }
 
-/** The members that follow from the catalogue alone, valid until the next change of the market. */
+/** The members that depend on the catalogue alone, valid until the next change of the market. */
 type Description = {
   readonly updatedMs: number;
   /** Without the closing brace. */
@@ -150,7 +153,7 @@ type Description = {
 
 function describe(market: MarketEntry): Description {
   const { contract_address, condition_id, question_id, open_interest, volume_24h, ...details } = market.details;
-  // Of a native market they are this exchange's own (RULES.md 13.8).
+  // For a native market these are this exchange's own figures (RULES.md 13.8).
   const upstream = isNative(market) ? {} : { open_interest, volume_24h };
   const members = {
     id: market.id,
@@ -173,7 +176,7 @@ function describe(market: MarketEntry): Description {
   };
 }
 
-/** True for a market that no provider has. */
+/** True for a market that comes from no provider. */
 function isNative({ details }: MarketEntry): boolean {
   return details.external_source === NATIVE;
 }

@@ -1,4 +1,4 @@
-/** The token ids of a market's outcomes, as they follow from the market's id. */
+/** The token ids of a market's outcomes, computed from the market's id. */
 import { assert } from '../../shared/base/assert.ts';
 import { UUID_BYTES, uint256ToDecimal, uuidToBytes } from '../../shared/base/hex.ts';
 import { type MarketChain, outcomeTokenIds } from '../../shared/chain/outcomeTokens.ts';
@@ -13,18 +13,18 @@ export type TokenSource = {
   idsOf(idBytes: Uint8Array): TokenIds;
 };
 
-/** The tokens of a market to which none were given, where the exchange is its own ledger. */
+/** The tokens of a market without given ones, if the exchange is its own ledger. */
 export const LEDGER_TOKENS: TokenSource = {
   takesOthers: true,
   idsOf: (idBytes) => [deriveTokenId(idBytes, 0), deriveTokenId(idBytes, 1)],
 };
 
-/** On a chain, the contract of conditional tokens names them. */
+/** On a chain the contract of conditional tokens names them. */
 export function chainTokens(chain: MarketChain): TokenSource {
   return { takesOthers: false, idsOf: (idBytes) => outcomeTokenIds(chain, idBytes) };
 }
 
-/** Throws ConfigError when the settings give the markets other tokens. The first market stands for all. */
+/** Throws ConfigError if the settings give markets other tokens. Checking the first market is enough. */
 export function requireTokens({
   markets,
   tokens,

@@ -1,6 +1,6 @@
 /**
- * The trades of a market on the chain, before its end in the ledger (RULES.md 17.43): one that the contract refuses can
- * be unwound only until its holders are paid.
+ * The trades of a market on the chain, before the market ends in the ledger (RULES.md 17.43): a trade that the contract
+ * refuses can be unwound only until the holders are paid.
  * Owner: the gateway thread.
  */
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,7 +12,7 @@ import type { MarketEntry } from './catalog.ts';
 
 const ANSWER_WITHIN_MS = 2000;
 const ASK_AGAIN_MS = 250;
-/** Clients give a request up after ten seconds. */
+/** Clients give up a request after ten seconds. */
 const WAIT_MS = 6000;
 const FAILED: Refusal = {
   row: ERRORS.CONFLICT,
@@ -34,14 +34,14 @@ export class MarketTrades {
     this.#waitMs = waitMs;
   }
 
-  /** Null: the market may be decided. */
+  /** Null if the market may be decided. */
   async whyNotDecided(market: number): Promise<Refusal | null> {
     const found = await this.#ask(market);
     if (found === null) return SILENT;
     return found.failed > 0 ? FAILED : null;
   }
 
-  /** Null: it is asked for, durably. The market trades nothing any more. */
+  /** Null once the decision is durably requested; the market trades no longer. */
   async decide(
     { id, index }: Pick<MarketEntry, 'id' | 'index'>,
     status: MarketStatus,
@@ -54,7 +54,7 @@ export class MarketTrades {
     return answer === 'wanted' ? null : ANOTHER;
   }
 
-  /** Null: its holders may be paid. Trades that are on their way are waited for. */
+  /** Null if the holders may be paid. Waits for trades that are on their way. */
   async whyNotPaid(market: number): Promise<Refusal | null> {
     const untilMs = performance.now() + this.#waitMs;
     for (;;) {

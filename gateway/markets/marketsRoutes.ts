@@ -1,4 +1,4 @@
-/** One market of the public catalogue. */
+/** The route for one market of the public catalogue. */
 import { MARKET } from '../../shared/api/markets.ts';
 import { ID_PARAM } from '../http/pathParams.ts';
 import { ok } from '../http/respond.ts';

@@ -1,6 +1,6 @@
 /**
- * The worth of a Yes token, in millionths of a USDC, as far as trades and decisions say it (RULES.md 13.7). Runs in
- * the query pool.
+ * The worth of a Yes token, in millionths of a USDC, as trades and decisions show it (RULES.md 13.7). Runs in the query
+ * pool.
  */
 import type Database from 'better-sqlite3';
 import { isDecided } from '../../shared/base/codes.ts';
@@ -19,9 +19,9 @@ type MarketRow = {
 };
 type LastClose = Database.Statement<[number, number], number>;
 
-/** A market without a trade. */
+/** The mark of a market without trades. */
 const NO_TRADE_PPM = PPM / 2;
-/** Windows whose marks are kept: the four of the leaderboard, and those of the hour before. */
+/** The most windows whose marks are kept: the four of the leaderboard, and those of the hour before. */
 const MOST_WINDOWS = 8;
 
 export class Marks {
@@ -38,7 +38,7 @@ export class Marks {
     this.#closes = { hours: lastClose(db, HOUR_MS), days: lastClose(db, DAY_MS) };
   }
 
-  /** The payout of a decided market, or the last trade of one that is not. */
+  /** The payout of a decided market, or the last trade of an undecided one. */
   last(market: number): number {
     const state = this.#market.get(market);
     if (state === undefined) return NO_TRADE_PPM;
@@ -46,7 +46,7 @@ export class Marks {
     return state.last_yes_ticks === 0 ? NO_TRADE_PPM : ppmOf(state.last_yes_ticks, state.ticks_per_unit);
   }
 
-  /** The last trade before a window, or what the market paid if it was decided by then. */
+  /** The last trade before a window, or the payout if the market was decided by then. */
   at(market: number, sinceMs: number, by: Span): number {
     let marks = this.#then.get(sinceMs);
     if (marks === undefined) {

@@ -1,4 +1,4 @@
-/** A market as an administrator describes it, read and completed: the checks that its schema cannot make. */
+/** Reads and completes a market as an administrator describes it, with the checks that its schema cannot make. */
 
 import type { NewMarket as GivenMarket } from '../../shared/api/markets.ts';
 import { MARKET_STATUS, type MarketStatus } from '../../shared/base/codes.ts';
@@ -16,7 +16,7 @@ import {
 type Surroundings = { readonly nowMs: number; readonly defaultFeeBps: number };
 type Read = { readonly market: NewMarket } | { readonly refusal: Refusal };
 
-/** @param eventId null for a market without an event; whether that event exists is the caller's to check */
+/** @param eventId null for a market without an event; the caller checks that the event exists */
 export function readNewMarket(
   given: GivenMarket,
   eventId: string | null,
@@ -65,7 +65,7 @@ export function invalidField(field: string, rule: string): Refusal {
   return { row: ERRORS.VALIDATION_ERROR, message: `invalid ${field}`, details: { field, rule } };
 }
 
-/** A market that is requested as pending although its start time has passed opens at the next tick of its shard. */
+/** A market requested as pending although its start time has passed opens at the next tick of its shard. */
 function toOpeningStatus(asked: GivenMarket['status'], isPending: boolean): MarketStatus {
   if (asked === 'draft') return MARKET_STATUS.DRAFT;
   return isPending || asked === 'pending' ? MARKET_STATUS.PENDING : MARKET_STATUS.ACTIVE;

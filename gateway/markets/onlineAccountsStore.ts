@@ -1,9 +1,10 @@
 /**
- * The accounts that made a request or had a socket open, by hour, for two days: a bit for each account in each hour.
+ * Records by hour, for two days, which accounts made a request or had a socket open: a bit for each account in each
+ * hour.
  * Owner: the gateway thread; in memory, noted in control.db once a minute, so a crash forgets a minute.
  *
  * Invariants:
- *   ONLINE-1  The hours kept are those of the last 48; every other row of control.db is deleted with the next note.
+ *   ONLINE-1  The last 48 hours are kept; every other row of control.db is deleted with the next note.
  */
 import { MAX_ACCOUNTS } from '../../shared/base/codes.ts';
 import type { TakenRows } from '../../shared/records/changedRows.ts';
@@ -38,7 +39,7 @@ export class OnlineAccounts {
     }
   }
 
-  /** The member that leads notes its callers; the callers of this one are added. */
+  /** The leading member notes its own callers; this member's callers are added. */
   reload(changed: TakenRows): void {
     for (const hour of changed.numbersOf('online_hours')) {
       const row = this.#select.get(hour);
@@ -85,7 +86,7 @@ export class OnlineAccounts {
     return count;
   }
 
-  /** Notes what is new in control.db, and forgets what is old. */
+  /** Writes new hours to control.db, and deletes old ones. */
   save(nowMs: number): void {
     const oldest = nowMs - (nowMs % HOUR_MS) - HOURS_KEPT * HOUR_MS;
     for (const hour of this.#hours.keys()) {

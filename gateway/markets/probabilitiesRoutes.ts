@@ -1,4 +1,4 @@
-/** The prices that books give to the outcomes of all markets that trade (RULES.md 12.39). */
+/** The prices that the books give to the outcomes of all trading markets (RULES.md 12.39). */
 import { PROBABILITIES } from '../../shared/api/quotes.ts';
 import { MARKET_STATUS } from '../../shared/base/codes.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
@@ -21,9 +21,9 @@ type ProbabilityDeps = {
   readonly isOnChain: boolean;
 };
 
-/** As long as quotes. */
+/** Kept as long as quotes. */
 const KEPT_MS = 5000;
-/** Looking at a market takes about 20 ns when it has no book. */
+/** A market without a book takes about 20 ns. */
 const MARKETS_PER_ROW = 256;
 
 const SHOW_PROBABILITIES = {

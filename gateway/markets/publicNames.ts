@@ -1,4 +1,4 @@
-/** Accounts as everyone may see them (RULES.md 13.3). */
+/** The names under which everyone may see accounts (RULES.md 13.3). */
 export type PublicNames = {
   shown(account: number): {
     readonly handle: string;

@@ -14,7 +14,7 @@ import type { MarketQueries } from './reads.ts';
 import { VolumeQueries } from './volumeQueries.ts';
 import type { MarketVolumes } from './volumes.ts';
 
-/** Those of the exchange itself. */
+/** Queries of the exchange itself. */
 type VolumesAsked = {
   marketVolumes(): MarketVolumes;
   volumesBetween(task: WindowTask): BigInt64Array;
@@ -44,7 +44,7 @@ export function prepareMarketQueries(
     marketDays: (task) => days.all(task),
     marketDaysOf: (task) => days.some(task),
     newestCandles: ({ tasks, nowMs }) => {
-      // Before the first of them is read: what a query reads is of one moment.
+      // Read before the first task: everything that a query reads is of one moment.
       const committed = tasks.map(({ shard }) => progress.committed(shard));
       return tasks.map((task, index) => candles.newest(task, nowMs, committed[index]));
     },

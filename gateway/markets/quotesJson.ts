@@ -37,8 +37,8 @@ export class PageQuotes {
   }
 
   /**
-   * Reads the quotes of these markets; has no text to show for it.
-   * @param lastTicks of Yes, by the position of the market in `markets`; 0 before the first trade
+   * Reads the quotes of these markets; yields no text.
+   * @param lastTicks last prices of Yes, by the position of the market in `markets`; 0 before the first trade
    */
   *collect(markets: readonly MarketEntry[], lastTicks: readonly number[]): Generator<string> {
     for (const [position, market] of markets.entries()) {
@@ -58,7 +58,7 @@ export class PageQuotes {
     return this.#quoted.get(marketId)!.quote;
   }
 
-  /** The members that concern the whole page. */
+  /** The members about the whole page. */
   *members(): Generator<string> {
     yield '"ids":[';
     yield* separated(this.#ids());
@@ -71,7 +71,7 @@ export class PageQuotes {
     yield `],"updated_at":"${this.#updatedAt}"`;
   }
 
-  /** An answer that has these members and no others. */
+  /** An answer that has only these members. */
   *alone(): Generator<string> {
     yield '{';
     yield* this.members();

@@ -14,7 +14,7 @@ import type { HistoryTask, MarketTrade, PricePoint } from './marketHistoryQuerie
 
 export type MarketQueries = {
   browse(filters: BrowseFilters): Page<number> | null;
-  /** As text: a page is a thousand objects, which would be copied and written by the gateway thread. */
+  /** As text: a page has a thousand objects, which the gateway thread would have to copy and render. */
   candles(task: CandlesTask): { readonly json: string; readonly nextMs: number | null };
   catalogMetadata(task: null): CatalogMetadata;
   lastTicks(markets: readonly number[]): number[];
@@ -25,7 +25,7 @@ export type MarketQueries = {
   marketDays(task: DayTask): MarketDays;
   marketDaysOf(task: DaysTask): NamedDay[];
   marketTrades(task: { market: number }): MarketTrade[];
-  /** For each task its candles, oldest first. */
+  /** The candles of each task, oldest first. */
   newestCandles(task: { readonly tasks: readonly NewestTask[]; readonly nowMs: number }): CandleText[][];
   priceHistory(task: HistoryTask): PricePoint[];
   pulse(task: PulseTask): PulseSums;

@@ -1,4 +1,4 @@
-/** The markets beside one (RULES.md 12.38). */
+/** The markets related to one (RULES.md 12.38). */
 import type { MarketEntry } from './catalog.ts';
 
 type Related = {
@@ -8,8 +8,8 @@ type Related = {
 };
 
 /**
- * Questions are one that read the same, in whatever case and spacing. A series may have many thousands of markets, so
- * each is a step of its own, which has no text to show for it.
+ * Two questions are the same if they differ only in case and spacing. A series may have many thousands of markets, so
+ * each market is a step of its own, which yields no text.
  */
 export function* distinctQuestions(
   markets: readonly MarketEntry[],

@@ -1,4 +1,4 @@
-/** The markets beside one (RULES.md 12.38). */
+/** The route for the markets related to one (RULES.md 12.38). */
 import { RELATED_MARKETS } from '../../shared/api/events.ts';
 import { ID_PARAM } from '../http/pathParams.ts';
 import { okInRows } from '../http/respond.ts';
@@ -36,13 +36,13 @@ export function relatedRoutes({ catalog, views, responses }: RelatedDeps): Route
       if (market === null) return;
       const isShown = (other: MarketEntry): boolean =>
         other !== market && isListed(other, ENUMERATIONS.view, responses.statusOf);
-      // A copy: between two pieces of the answer a market may leave its event.
+      // A copy, because a market may leave its event between two pieces of the answer.
       okInRows(call, relatedRows([...besides(market, catalog)], isShown, responses));
     }),
   ];
 }
 
-/** A market without an event is one of a series, or alone. */
+/** A market without an event belongs to a series, or stands alone. */
 function besides({ eventId, details }: MarketEntry, catalog: Catalog): readonly MarketEntry[] {
   if (eventId !== null) return catalog.eventById(eventId)?.markets ?? [];
   return details.series_ticker === undefined ? [] : catalog.inSeries(details.series_ticker);

@@ -1,10 +1,10 @@
 /**
- * The terms of a market that people rely on who have bought its tokens, or want to (RULES.md 9.80): which fields they
- * are, whether people rely on them, and the record of an operator who changed them alone.
+ * The terms of a market on which people rely who have bought its tokens or want to (RULES.md 9.80): the list of these
+ * fields, the check whether people rely on them, and the record of an operator who changed them alone.
  *
  * Invariants:
- *   TERMS-1  People rely on a market that has an open order, tokens in an account, or a trade in its past. Orders and
- *            tokens are known at once; trades come from read.db, and the newest may be missing there while their tokens
+ *   TERMS-1  People rely on a market that has an open order, tokens in an account, or a past trade. Orders and tokens
+ *            are known at once. Trades come from read.db, where the newest may still be missing, but then their tokens
  *            are in accounts.
  */
 import { isDeepStrictEqual } from 'node:util';
@@ -17,7 +17,7 @@ import type { Views } from '../shardlink/views.ts';
 import type { EventDetails, EventEntry, MarketDetails, MarketEntry } from './catalog.ts';
 import type { MarketChange } from './marketCommands.ts';
 
-/** These say what has to happen for a token to pay, or who says whether it has. */
+/** These fields say what has to happen for a token to pay, or who decides whether it has happened. */
 const MARKET_TERMS = [
   'title',
   'subtitle',
@@ -51,7 +51,7 @@ const EVENT_TERMS = [
   'away_player_full_name',
 ] as const satisfies (keyof EventDetails)[];
 
-/** The terms that a change gives another value, by the names that they have in bodies. */
+/** The terms to which a change gives other values, by their names in bodies. */
 export type TermsChange = {
   readonly before: Readonly<Record<string, unknown>>;
   readonly after: Readonly<Record<string, unknown>>;
@@ -82,7 +82,7 @@ export class ReliedTerms {
     return collateralMicro !== 0 || views.orders[shard].countOfMarket(index) > 0 || volumes.volumeMicro(index) > 0n;
   }
 
-  /** Null: no person relies on the market, or no term changes. */
+  /** Null if people do not rely on the market, or no term changes. */
   ofMarket(market: MarketEntry, change: MarketChange): TermsChange | null {
     if (!this.isReliedOn(market)) return null;
     const { markets } = this.#deps.views;
@@ -103,7 +103,7 @@ export class ReliedTerms {
     return differing(present, next);
   }
 
-  /** Null: no person relies on a market of the event, or no term changes. */
+  /** Null if people rely on no market of the event, or no term changes. */
   ofEvent({ markets, details }: EventEntry, change: Partial<EventDetails>): TermsChange | null {
     const next: Record<string, unknown> = {};
     for (const name of EVENT_TERMS) if (name in change) next[name] = change[name] ?? null;
@@ -111,7 +111,10 @@ export class ReliedTerms {
     return changed !== null && markets.some((market) => this.isReliedOn(market)) ? changed : null;
   }
 
-  /** One operator has changed them without a second one. The record is owed (AUDITLOG-3), so no answer waits for it. */
+  /**
+   * Records that one operator has changed them without a second one. The record is owed (AUDITLOG-3), so no answer
+   * waits for it.
+   */
   noteAlone({ name, operatorId }: Administrator, of: TermsOf, { before, after }: TermsChange): void {
     const { audit, log } = this.#deps;
     const record = { event: 'terms_changed', operator: name, operator_id: operatorId, ...of, before, after };
@@ -128,7 +131,10 @@ type TermsKind = 'market_terms' | 'event_terms';
 /** Says whether another operator could approve such a change (access/fourEyes.ts). */
 export type SecondOperator = { hasSecond(administrator: Administrator, kind: TermsKind): boolean };
 
-/** The refusal of a change that is no request of its own and so cannot wait; null where the operator may make it. */
+/**
+ * Returns the refusal of a change that is part of a larger request and so cannot wait for approval; null if the
+ * operator may make it.
+ */
 export function refuseAlone(
   administrator: Administrator,
   kind: TermsKind,

@@ -1,15 +1,15 @@
 /**
- * Answers about a book, rendered once for each sequence of the market, so that polling clients cost only look-ups. Only
- * the time at the end of an answer is new each time. An answer is kept as the bytes that are sent, once it was asked
- * for by itself: uWebSockets.js copies bytes as they are, while a text has to be put together, measured and encoded
- * first, which took a fifth of the time of a GET of 20 levels.
+ * Renders answers about a book once for each sequence number of the market, so that polling clients cost only lookups.
+ * Only the time at the end of an answer is new each time. An answer is kept as bytes once it was requested by itself:
+ * uWebSockets.js copies bytes as they are, while a text has to be assembled, measured and encoded first, which took a
+ * fifth of the time of a GET of 20 levels.
  * Owner: the thread that answers.
  *
  * Invariants:
- *   RENDERED-1  A kept answer, except its time, follows from the views at its sequence: every change of a shown book
- *               changes the sequence of its market.
- *   RENDERED-2  At most CAPACITY answers are kept; the one that was rendered first makes room.
- *   RENDERED-3  The bytes that were given are right until they are asked for again: who sends them later copies them.
+ *   RENDERED-1  A kept answer, except its time, follows from the views at its sequence number: every change of a shown
+ *               book changes the sequence number of its market.
+ *   RENDERED-2  At most CAPACITY answers are kept; the one rendered first is removed.
+ *   RENDERED-3  Returned bytes are valid until the next call: a caller that sends them later copies them.
  */
 import { assert } from '../../shared/base/assert.ts';
 
@@ -21,9 +21,9 @@ const CLOSING_BRACE = '}';
 
 type Kept = {
   readonly sequence: number;
-  /** Up to its time. */
+  /** The answer up to its time. */
   readonly text: string;
-  /** The whole of it at `timestamp`; empty: it was not asked for by itself. */
+  /** The whole answer at `timestamp`; empty if it was not requested by itself. */
   bytes: Buffer;
   timestamp: number;
 };
@@ -34,7 +34,7 @@ export class RenderedBooks {
   readonly #kept = new Map<number, Kept>();
 
   /**
-   * The JSON of the result of `render`, with `timestamp` as its last member.
+   * Returns the JSON of `render`'s result, with `timestamp` as its last member.
    * @param variant the kind of answer, a number below 1024
    */
   show(market: number, variant: number, sequence: number, timestamp: number, render: () => object): string {

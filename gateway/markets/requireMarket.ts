@@ -1,4 +1,4 @@
-/** The market that a path names; null means that the call has been answered. */
+/** Finds the market that a path names; null means that the request has been answered. */
 import { ERRORS } from '../../shared/base/errors.ts';
 import type { Call } from '../http/call.ts';
 import { refuse } from '../http/respond.ts';
@@ -11,13 +11,13 @@ export type MarketDeps<M extends TradedMarket = MarketEntry> = {
   readonly views: Views;
 };
 
-/** A market that is in the catalogue and that its shard has opened. A malformed id is answered as an unknown one. */
+/** A market that is in the catalogue and that its shard has opened. A malformed id is answered like an unknown one. */
 export function requireMarket<M extends TradedMarket>(
   call: Call,
   { catalog, views }: MarketDeps<M>,
   id: string,
 ): M | null {
-  // Nearly all ids are in lower case, and the text of a path that is asked for again has its hash already.
+  // Nearly all ids are in lower case, and V8 has the hash of a repeated path's text already.
   const market = catalog.byId(id) ?? catalog.byId(id.toLowerCase());
   if (market !== undefined && views.markets.has(market.index)) return market;
   refuse(call, { row: ERRORS.MARKET_NOT_FOUND });

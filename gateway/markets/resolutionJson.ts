@@ -2,7 +2,7 @@
 import { PPM } from '../../shared/base/payout.ts';
 import { unitsToDecimal } from '../../shared/base/units.ts';
 
-/** The label of the outcome that won, or "Yes 0.25, No 0.75" where both are paid. */
+/** The label of the winning outcome, or "Yes 0.25, No 0.75" if both are paid. */
 export function resolutionOf([yes, no]: readonly string[], payoutYes: number): string {
   if (payoutYes === PPM) return yes!;
   if (payoutYes === 0) return no!;

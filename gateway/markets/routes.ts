@@ -1,4 +1,4 @@
-/** The routes of markets: a further group is one more row here. */
+/** The routes of markets: a new group is one more row here. */
 import type { DepsOf, Route } from '../http/route.ts';
 import { adminCatalogRoutes } from './adminCatalogRoutes.ts';
 import { catalogueFileRoutes } from './adminCatalogueFilesRoutes.ts';

@@ -1,23 +1,23 @@
 /**
- * The work of a search of the catalogue is bounded. SQLite cannot be interrupted here, so the cost of a search is
- * counted before it runs: the places in the index at which its words stand, all of which FTS5 reads and merges. Rows
- * that the other filters then look at are counted by a function in the statement. A search that goes beyond ends
- * without an answer (RULES.md 12.4).
+ * Bounds the work of a search of the catalogue. SQLite cannot be interrupted here, so the cost of a search is counted
+ * before it runs: the occurrences of its words in the index, all of which FTS5 reads and merges. A function in the
+ * statement counts the rows that the other filters then check. A search that exceeds the budget ends without an answer
+ * (RULES.md 12.4).
  * Owner: a thread of the query pool.
  *
  * Invariants:
- *   SEARCHBUDGET-1  A search reads at most BUDGET places of its index and BUDGET / ROW_COST rows, beside the places of
- *                   one word of the index, and those that were read to find this out.
+ *   SEARCHBUDGET-1  A search reads at most BUDGET occurrences of its index and BUDGET / ROW_COST rows, in addition to
+ *                   the occurrences of one word, and to those read to compute the cost.
  */
 import type Database from 'better-sqlite3';
 import { searchWords, toSearchQuery, wordRange } from './catalogWordsQueries.ts';
 
 /** About 60 ms of processor time: 100 such searches a minute are a tenth of a core. */
 const BUDGET = 300_000;
-/** A row that is looked up takes as long as so many places of the index. */
+/** Looking up a row takes as long as this many occurrences in the index. */
 const ROW_COST = 4;
 
-/** The search has gone beyond what it may cost. */
+/** The search has exceeded its budget. */
 class BeyondBudget extends Error {}
 
 export class SearchBudget {
@@ -26,7 +26,9 @@ export class SearchBudget {
   readonly #places = new Map<string, Database.Statement<[string, string], number>>();
   #left = 0;
 
-  /** That of the connection, with the function `spent` in its SQL: true, and one row less to look at. */
+  /**
+   * Returns the budget of the connection, with the function `spent` in its SQL: it returns true, and counts one row.
+   */
   static of(db: Database.Database): SearchBudget {
     let budget = SearchBudget.#known.get(db);
     if (budget === undefined) {
@@ -44,7 +46,10 @@ export class SearchBudget {
     });
   }
 
-  /** Before a connection is made to only read: what says how many places a word has is a table of the connection. */
+  /**
+   * Called before the connection is made read-only: the number of occurrences of a word comes from a table of the
+   * connection.
+   */
   reads(index: string): void {
     if (this.#places.has(index)) return;
     this.#db.exec(`CREATE VIRTUAL TABLE temp.${index}_places USING fts5vocab('main', '${index}', 'row')`);
@@ -52,7 +57,7 @@ export class SearchBudget {
     this.#places.set(index, this.#db.prepare<[string, string], number>(sql).pluck());
   }
 
-  /** Returns the result of `run`, or null when it went beyond the budget. */
+  /** Returns the result of `run`, or null if it exceeded the budget. */
   within<T>(run: () => T): T | null {
     this.#left = BUDGET;
     try {
@@ -63,14 +68,14 @@ export class SearchBudget {
     }
   }
 
-  /** The search as a full-text query of the index; null where it finds nothing. */
+  /** Returns the search as a full-text query of the index; null if it finds nothing. */
   query(index: string, search: string): string | null {
     const words = searchWords(search);
     const isFound = words.length > 0 && words.every((word) => this.#isThere(index, word));
     return isFound ? toSearchQuery(words) : null;
   }
 
-  /** Spends the places of the words that this one finds. */
+  /** Spends the occurrences of the words that this one matches. */
   #isThere(index: string, word: string): boolean {
     const { first, last } = wordRange(word);
     const leftBefore = this.#left;

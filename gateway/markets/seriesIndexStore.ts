@@ -1,8 +1,8 @@
-/** The markets of each series, for those that belong to no event. Owner: the gateway thread. */
+/** Indexes the markets of each series that belong to no event. Owner: the gateway thread. */
 import type { MarketEntry } from './catalogEntries.ts';
 
 export class SeriesIndex {
-  /** Each in the order of creation. */
+  /** Each list in the order of creation. */
   readonly #bySeries = new Map<string, MarketEntry[]>();
 
   /** In the order of creation. */

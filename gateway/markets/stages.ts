@@ -1,7 +1,7 @@
 /**
  * The administrator's steps through the stages in which trading opens again after a halt (RULES.md 9.70): of a market,
- * of an event's markets, or of all of the platform. The shards hold the stages and decide; what is known here is
- * asked first, so that a step is refused whole.
+ * of an event's markets, or of the whole platform. The shards hold the stages and decide; state known here is checked
+ * first, so that a step is refused as a whole.
  * Owner: the gateway thread.
  */
 import type { PlatformStages, StageCounts } from '../../shared/api/stages.ts';
@@ -12,7 +12,7 @@ import type { ShardClient } from '../shardlink/client.ts';
 import type { MarketViews } from '../shardlink/marketViews.ts';
 import type { EventEntry, MarketEntry } from './catalogEntries.ts';
 
-/** A step to a looser stage says where it comes from. */
+/** A step to a looser stage names the stage that it starts from. */
 export type StageStep = { readonly to: Stage; readonly from: Stage | null };
 
 type States = Pick<MarketViews, 'has' | 'stage' | 'status' | 'shardStages'>;
@@ -20,7 +20,7 @@ type States = Pick<MarketViews, 'has' | 'stage' | 'status' | 'shardStages'>;
 type StageCommandsDeps = {
   readonly states: States;
   readonly engine: Pick<ShardClient, 'batch' | 'stepMarket' | 'stepAll'>;
-  /** Runs an operation on markets when no other is under way: a market that is being opened is there by then. */
+  /** Runs an operation on markets when no other is under way: a market that is being opened exists by then. */
   readonly inTurn: <T>(operation: () => Promise<T>) => Promise<T>;
   /** False while members of an older version may follow, which do not know stages (FORMATS-1). */
   readonly areKnownEverywhere: () => boolean;
@@ -36,7 +36,7 @@ export class StageCommands {
     this.#deps = deps;
   }
 
-  /** @returns null when done; after a refusal nothing has changed. */
+  /** @returns null on success; after a refusal nothing has changed. */
   async stepMarket(market: MarketEntry, { to, from }: StageStep): Promise<Refusal | null> {
     const { engine } = this.#deps;
     const refusal = this.#refuseOlder();
@@ -45,7 +45,7 @@ export class StageCommands {
     return code === E.OTHER_STAGE ? this.#otherStage(this.#deps.states.stage(market.index)) : refusalOf(code);
   }
 
-  /** All undecided markets of the event. Where some shard did not answer, the same step again does the rest. */
+  /** Steps all undecided markets of the event. If a shard did not answer, repeating the step does the rest. */
   stepEvent(event: EventEntry, step: StageStep): Promise<Refusal | null> {
     return this.#deps.inTurn(() => this.#stepEvent(event, step));
   }
@@ -66,7 +66,7 @@ export class StageCommands {
     return failed === undefined ? null : refusalOf(failed.code);
   }
 
-  /** Every market, and those that are made later: in all shards, or in none while one is away. */
+  /** Steps every market, and those made later: in all shards, or in none while one is down. */
   async stepAll(step: StageStep): Promise<Refusal | null> {
     const { engine, states } = this.#deps;
     const refusal = this.#refuseOlder();
@@ -88,7 +88,7 @@ export class StageCommands {
   }
 }
 
-/** In which new markets begin: the strictest, where a step has not reached every shard. */
+/** The stage in which new markets begin: the strictest one, if a step has not reached every shard. */
 export function platformStage({ shardStages }: Pick<MarketViews, 'shardStages'>): Stage {
   return Math.max(...shardStages) as Stage;
 }
@@ -109,8 +109,8 @@ function countsOf([open, postOnly, cancelOnly]: readonly number[]): StageCounts 
 }
 
 /**
- * The stage in which a new market begins, if that of the platform is not stricter: where every undecided market of its
- * event is halted, it is too, as far as all of them.
+ * The stage in which a new market begins, unless the platform's is stricter: if every undecided market of its event is
+ * halted, it is halted too, as far as the least halted of them.
  */
 export function openingStage(event: EventEntry | undefined, states: Pick<States, 'has' | 'stage' | 'status'>): Stage {
   const stages = event === undefined ? [] : undecidedOf(event, states).map(({ index }) => states.stage(index));
@@ -121,7 +121,7 @@ function undecidedOf({ markets }: EventEntry, states: Pick<States, 'has' | 'stat
   return markets.filter(({ index }) => states.has(index) && !isDecided(states.status(index)));
 }
 
-/** As the shard decides. */
+/** The shard decides in the same way. */
 function maySteps(stage: number, { to, from }: StageStep): boolean {
   return from === null ? stage <= to : stage === from || stage === to;
 }

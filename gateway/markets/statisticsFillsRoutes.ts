@@ -70,7 +70,7 @@ async function listFills(call: CallOf<typeof LIST_FILLS>, deps: FillDeps): Promi
 }
 
 async function render(asker: Asker, task: FillsTask, deps: FillDeps): Promise<string | null> {
-  // One more than is shown says whether there is a next page.
+  // One more row than the page shows says whether there is a next page.
   const result = await deps.queries.ofPublic(asker, 'recentFills', { ...task, limit: task.limit + 1 });
   if (!result.ok) return null;
   const shown = result.value.slice(0, task.limit);
@@ -95,7 +95,7 @@ function fillOf(fill: Fill, { catalog, profiles }: FillDeps): RecentFill {
   };
 }
 
-/** The least number of micro-USDC that is not below this amount. */
+/** The least number of micro-USDC that is at least this amount. */
 function microOf(usd: number): number {
   const nearest = Math.round(usd * MICRO_PER_USD);
   return nearest / MICRO_PER_USD < usd ? nearest + 1 : nearest;

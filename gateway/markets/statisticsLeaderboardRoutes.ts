@@ -1,6 +1,6 @@
 /**
- * The traders who earned most (RULES.md 13.7), computed a few hundred accounts at a time by the query pool. What tokens
- * are worth now is copied from the books first, a slice of the markets in each turn of the event loop.
+ * The traders with the highest earnings (RULES.md 13.7), computed by the query pool a few hundred accounts at a time.
+ * The present worth of tokens is first copied from the books, a slice of the markets in each turn of the event loop.
  */
 import { LEADERBOARD, LEADERBOARD_QUERY, type LeaderboardWindow } from '../../shared/api/leaderboards.ts';
 import type { Clock } from '../../shared/base/clock.ts';
@@ -35,11 +35,11 @@ type LeaderboardDeps = {
 type LeaderboardResult = QueryResult<LeaderboardPart>;
 
 const KEPT_MS = 30_000;
-/** All forms but the default one are cut from one computation, which may be so old. */
+/** All forms except the default one are cut from one computation, which may be this old. */
 const OTHERS_KEPT_MS = 1000;
 const DEFAULT_LIMIT = LEADERBOARD_QUERY.properties.limit.default;
 const MICRO_PER_USD = 1_000_000;
-/** Looking at a market takes about 100 ns. */
+/** A market takes about 100 ns. */
 const MARKETS_PER_TURN = 2000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;

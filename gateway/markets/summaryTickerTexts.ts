@@ -2,7 +2,7 @@
  * Tickers as clients see them (RULES.md 13.14): the best prices from the views, the trades from the read model.
  *
  * Invariant:
- *   TICKERS-1  A ticker that reads as it did when it was shown last has the time it had then, so that documents of
+ *   TICKERS-1  A ticker whose content has not changed since it was last shown keeps its time, so that documents of
  *              markets in which nothing has happened are the same, byte for byte.
  */
 
@@ -17,7 +17,7 @@ import type { DayTrade } from './dayTradingQueries.ts';
 
 type TickerDeps = { readonly views: Pick<Views, 'markets' | 'books'>; readonly clock: Clock };
 type Traded = { readonly traded: DayTrade | null; readonly lastYesTicks: number };
-/** A ticker follows from these, and from the book of that sequence. */
+/** A ticker depends on these facts and on the book at that sequence number. */
 type Facts = Traded & { readonly sequence: number; readonly collateralMicro: number };
 type Shown = { readonly facts: Facts; readonly text: string };
 
@@ -28,7 +28,7 @@ const NOTHING: Omit<DayTrade, 'market'> = {
 
 export class TickerTexts {
   readonly #deps: TickerDeps;
-  /** By outcome and market. */
+  /** The last shown tickers by outcome and market. */
   readonly #shown: readonly Map<number, Shown>[] = [new Map(), new Map()];
 
   constructor(deps: TickerDeps) {
@@ -48,13 +48,13 @@ export class TickerTexts {
     return text;
   }
 
-  /** The market is decided: nothing asks for all of its tickers any more. */
+  /** The market is decided: clients no longer ask for all of its tickers. */
   forget(market: number): void {
     for (const shown of this.#shown) shown.delete(market);
   }
 }
 
-/** Every change of a book has a sequence of its own. */
+/** Every change of a book has a sequence number of its own. */
 function areSame(a: Facts, b: Facts): boolean {
   const isSame = a.sequence === b.sequence && a.collateralMicro === b.collateralMicro;
   return isSame && a.lastYesTicks === b.lastYesTicks && areSameTrades(a.traded ?? NOTHING, b.traded ?? NOTHING);
@@ -85,7 +85,7 @@ function textOf({ markets, books }: TickerDeps['views'], market: number, outcome
     last_price: price(day.lastYesTicks),
     change: changeOf(traded, isYes, ticksPerUnit),
     open: price(traded.openTicks),
-    // Yes at its lowest is No at its highest.
+    // The highest price of No belongs to the lowest of Yes.
     high: price(isYes ? traded.highTicks : traded.lowTicks),
     low: price(isYes ? traded.lowTicks : traded.highTicks),
     token_quantity_atomic: String(traded.tokensAtomic),

@@ -25,10 +25,10 @@ type TickerDeps = MarketDeps & {
   readonly clock: Clock;
 };
 
-/** A second, and two more for each ten thousand markets, of which a document takes a while. */
+/** One second, and two more for each ten thousand markets, whose document takes a while. */
 const LEAST_KEPT_MS = 1000;
 const KEPT_MS_PER_MARKET = 0.2;
-/** Looking at a market that is decided takes about 20 ns. */
+/** A decided market takes about 20 ns. */
 const MARKETS_PER_ROW = 256;
 
 const READ = { method: 'GET', access: 'public' } as const;

@@ -1,4 +1,4 @@
-/** The few markets of an event that fit the tile of a home page (RULES.md 12.35). */
+/** Chooses the few markets of an event that fit the tile of a home page (RULES.md 12.35). */
 import type { MarketEntry } from './catalog.ts';
 import { typeOf } from './enumerations.ts';
 

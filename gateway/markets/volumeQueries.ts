@@ -6,10 +6,10 @@ import type { MarketVolumes } from './volumes.ts';
 
 /** The fields of a market that its orders and trades need. */
 export const MARKET = select(MARKETS, 'uuid', 'ticks_per_unit');
-/** In place of a market index: all of them. */
+/** Stands for all markets in place of a market index. */
 export const ALL_MARKETS = -1;
 const VOLUME = select(MARKETS, 'market', 'volume_micro');
-/** As `safeIntegers` reads it. */
+/** The row as `safeIntegers` reads it. */
 type VolumeRow = Record<keyof SelectedBy<typeof VOLUME>, bigint>;
 
 export class VolumeQueries {
@@ -19,7 +19,7 @@ export class VolumeQueries {
     this.#volumes = db.prepare<[], VolumeRow>(`SELECT ${VOLUME.sql} FROM markets`).safeIntegers();
   }
 
-  /** In one block of memory: the gateway thread takes it as it is, however many markets there are. */
+  /** In one block of memory, which the gateway thread takes over as it is, however many markets there are. */
   volumes(): MarketVolumes {
     const rows = this.#volumes.all();
     const last = rows.reduce((highest, { market }) => Math.max(highest, Number(market)), -1);
@@ -33,13 +33,13 @@ export class VolumeQueries {
   }
 }
 
-/** A market that a list is filtered by, and when it was opened: none of its orders and trades is older. */
+/** A market by which a list is filtered, and when it was opened: none of its orders and trades is older. */
 export type MarketFilter = { readonly market: number; readonly opened_ms: number };
 
 const EVERY_MARKET: MarketFilter = { market: ALL_MARKETS, opened_ms: 0 };
 const OPENING = select(MARKETS, 'market', 'opened_ms');
 
-/** Every market without a UUID; undefined when no market has it. */
+/** All markets if there is no UUID; undefined if no market has it. */
 export function marketFilter(db: Database.Database): (uuid: Uint8Array | null) => MarketFilter | undefined {
   const find = db.prepare<[Uint8Array], MarketFilter>(`SELECT ${OPENING.sql} FROM markets WHERE uuid = ?`);
   return (uuid) => (uuid === null ? EVERY_MARKET : find.get(uuid));

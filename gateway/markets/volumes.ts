@@ -1,11 +1,11 @@
 /**
- * Traded volumes of every market: lifetime and of 24 hours, summed by the read model and copied from there.
+ * Traded volumes of every market, lifetime and of 24 hours, summed by the read model and copied from there.
  * Owner: the gateway thread. Volumes are bigint: over a long life they pass 2^53 micro-USDC, which balances never do.
  *
  * Invariants:
- *   VOLUMES-1  The volume of 24 hours is that of the present hour and the 23 before it. The last two are read each
- *              time: trades of the one that has just ended may still be on their way to the read model. The 22 before
- *              them do not change any more, and are read once an hour.
+ *   VOLUMES-1  The volume of 24 hours covers the present hour and the 23 before it. The last two hours are read each
+ *              time: trades of the hour that has just ended may still be on their way to the read model. The 22 hours
+ *              before no longer change, and are read once an hour.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { bucketOf, HOUR_MS } from '../../shared/tables/buckets.ts';

@@ -1,5 +1,5 @@
 /**
- * Orders on their way to a shard, one by one or many at once: body, headers and the state of the account become one
+ * Sends orders to their shards, one by one or many at once: body, headers and the state of the account become one
  * command, and its reply is reported to the sender.
  * Owner: the gateway thread.
  */
@@ -36,25 +36,25 @@ import { endedAs, OldOrder } from './replacedOrder.ts';
 
 type ReplaceMode = (typeof REPLACE_MODE)[keyof typeof REPLACE_MODE];
 
-/** One order of a request. It is created per request, so a route's own kind of task can hold data for the answer. */
+/** One order of a request. It is made per request, so a route's subclass can hold data for the answer. */
 export abstract class OrderTask {
   /** The call to answer when a reply handler fails. */
   abstract readonly call: AccountCall;
   readonly terms: OrderTerms;
   /** Its index in a batch. */
   readonly row: number;
-  /** The client order id of the body is claimed for it. */
+  /** True if the client order id of the body is claimed for it. */
   holdsClientId = false;
-  /** The market in which it counts as open until it is answered, or NONE. */
+  /** The market in which the order counts as open until it is answered, or NONE. */
   countedMarket: number = NONE;
   /** Hash of the order that it replaces (eight words), unless that order is known to be open. */
   replaced: Uint32Array | null = null;
-  /** Of a replacement. */
+  /** The old order, if this one replaces it. */
   old: OldOrder | null = null;
   /** The old order's final state, once it was replaced. */
   ended: ReplacedOrder | null = null;
 
-  /** @param order a body that has passed its schema, or terms that have been checked. */
+  /** @param order a body that has passed its schema, or checked terms. */
   constructor(order: PlacementBody | OrderTerms, row = 0) {
     this.terms = 'refuseCombination' in order ? order : new JsonOrder(order);
     this.row = row;
@@ -73,17 +73,17 @@ export abstract class OrderTask {
     return this.terms.side === SIDE.BUY ? 'USDC' : 'TOKEN';
   }
 
-  /** The answer needs `Placed.replaced`. */
+  /** True if the answer needs `Placed.replaced`. */
   get isAmend(): boolean {
     return false;
   }
 
-  /** The order was accepted by the record of this reply. */
+  /** The record of this reply has accepted the order. */
   accepted(views: Views, reply: ShardReply): void {
     this.placed(placedNow(views, reply, this.terms, this.isAmend));
   }
 
-  /** The same, with what was placed; also of an order that an earlier request has placed. */
+  /** The same, with the order that was placed; also called for an order that an earlier request has placed. */
   abstract placed(placed: Placed): void;
 
   /** The order was refused after `tryPlace`, by its shard or because its outcome is unknown. */
@@ -97,7 +97,7 @@ export type PlacementsDeps = {
   readonly accounts: Pick<Accounts, 'grantOf'>;
   readonly accountStates: Pick<AccountStates, 'placingRefusal'>;
   readonly clientIds: ClientOrderIds;
-  /** Null where nothing is limited. */
+  /** Null if nothing is limited. */
   readonly badSignatures: BadSignatures | null;
   readonly openOrders: OpenOrderCounts;
   readonly groups: GroupCommands;
@@ -120,12 +120,12 @@ export class Placements {
     this.#encoder = new OrderEncoder(deps.accounts);
   }
 
-  /** Null when the order was sent; otherwise nothing was. */
+  /** Sends the order. Returns null if it was sent, otherwise why not. */
   tryPlace(task: OrderTask): Refusal | null {
     return this.#trySend(task, null, 0);
   }
 
-  /** The same for an order that replaces the one with the hash `old`, eight words. */
+  /** The same for an order that replaces the order with the hash `old`, eight words. */
   tryReplace(task: OrderTask, old: Uint32Array, mode: ReplaceMode, expected: string | undefined): Refusal | null {
     task.old = new OldOrder(this.#deps.views, old);
     const expectedRemaining = expected === undefined ? undefined : Number(expected);
@@ -147,7 +147,7 @@ export class Placements {
     const restricted = this.#deps.accountStates.placingRefusal(task.account, terms.side);
     if (restricted !== null) return { row: restricted };
     const { shard, index } = market;
-    // A shard that was away when the group was made is sent it when it is back.
+    // A shard that was down when the group was made gets the group when it is back.
     if (group !== NO_GROUP && !this.#deps.groups.isKnownTo(shard, group)) return { row: ERRORS.ENGINE_BUSY };
 
     const moreBits = this.#countOpen(task, index, shard, old);
@@ -194,7 +194,7 @@ export class Placements {
     else void this.#findEnded(task, old, placedNow(views, reply, task.terms, task.isAmend));
   }
 
-  /** The old order came while this request was on its way, or long ago: its record says how it ended. */
+  /** The old order was placed while this request was on its way, or long ago: its record says how it ended. */
   async #findEnded(task: OrderTask, old: OldOrder, placed: Placed): Promise<void> {
     try {
       const found = await this.#deps.queries.orderByHash(task.account, old.bytes);
@@ -209,8 +209,8 @@ export class Placements {
   }
 
   /**
-   * A shard knows the orders of its own markets alone. The order to replace may have been one of another shard, where
-   * it is over by now: the answer is then that of a closed order, wherever its market lies (RULES.md 7.10).
+   * A shard knows only the orders of its own markets. The order to replace may belong to another shard, where it is
+   * over by now: the answer is then that of a closed order, wherever its market is (RULES.md 7.10).
    */
   async #findReplaced(task: OrderTask, hash: Uint32Array): Promise<void> {
     try {
@@ -226,8 +226,8 @@ export class Placements {
   }
 
   /**
-   * The order exists already: this very request has placed it, if the command that did had its key and payload, and the
-   * answer was lost. It is then answered as it would have been answered the first time (RULES.md 6.7).
+   * The order exists already. If the command that placed it had this request's key and payload, this very request has
+   * placed it and the answer was lost; it then gets the answer of the first time (RULES.md 6.7).
    */
   async #findPlaced(task: OrderTask): Promise<void> {
     const { call, row } = task;
@@ -244,13 +244,13 @@ export class Placements {
     }
   }
 
-  /** Null when the account has no such group. */
+  /** Null if the account has no such group. */
   #groupOf({ terms, account }: OrderTask): number | null {
     const { groupName } = terms;
     return groupName === undefined ? NO_GROUP : this.#deps.groups.indexOf(account, groupName);
   }
 
-  /** Claims the client order id. @returns undefined when a plain record has room for everything. */
+  /** Claims the client order id. @returns undefined if everything fits into a plain record. */
   #extrasOf(
     task: OrderTask,
     group: number,
@@ -272,7 +272,10 @@ export class Placements {
     };
   }
 
-  /** Counts an order that may rest. @returns the bit of the command when the account has too many open already. */
+  /**
+   * Counts an order that may rest.
+   * @returns the bit of the command that says that the account has too many open orders already.
+   */
   #countOpen(task: OrderTask, market: number, shard: number, old: Uint32Array | null): number {
     if (task.terms.isImmediate) return 0;
     if (!this.#deps.openOrders.tryClaim(task.account, market, shard, old)) return PLACE_BIT_TOO_MANY_OPEN;
@@ -280,7 +283,7 @@ export class Placements {
     return 0;
   }
 
-  /** The order was answered with this code by its shard, or was not sent. */
+  /** The shard has answered the order with this code, or the order was not sent. */
   #release(task: OrderTask, code: number, shard: number): void {
     const { account, countedMarket } = task;
     if (countedMarket !== NONE) {
@@ -305,7 +308,7 @@ export class Placements {
   }
 }
 
-/** It was placed after its hash had been looked for. */
+/** It was placed after its hash had been looked up. */
 function isOpen({ status }: OrderRecord): boolean {
   return (
     status === ORDER_STATUS_NAMES[ORDER_STATUS.OPEN] || status === ORDER_STATUS_NAMES[ORDER_STATUS.PARTIALLY_FILLED]

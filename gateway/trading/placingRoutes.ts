@@ -1,4 +1,4 @@
-/** One order at a time: placing it, and replacing another by it (RULES.md 2, 7.10). */
+/** Routes for one order: place it, or replace another order by it (RULES.md 2, 7.10). */
 import {
   AMEND,
   AMEND_RESPONSE,
@@ -141,7 +141,7 @@ function placeHandler({ placements }: PlacingDeps): Handler<typeof PLACE_ORDER> 
   };
 }
 
-/** The only order of a usual body; null: the body was read the long way. */
+/** The only order of a usual body; null if the body was parsed normally. */
 function usualOrderOf({ usual }: AccountCall): UsualOrder | null {
   return usual === null ? null : (usual as UsualBody).orders[0];
 }
@@ -173,7 +173,7 @@ function amendHandler({ placements }: PlacingDeps): Handler<typeof AMEND_ORDER> 
   };
 }
 
-/** Null when the call has been refused. */
+/** Null if the request has been refused. */
 function requireNewOrder(call: CallOf<typeof AMEND_ORDER>): PlacementBody | null {
   const { body } = call;
   if ('maker_amount' in body || 'taker_amount' in body) {

@@ -1,4 +1,4 @@
-/** The order that was replaced, as the answer to the replacement shows it (RULES.md 7.10). */
+/** The replaced order, as the answer to the replacement shows it (RULES.md 7.10). */
 import type { ReplacedOrder } from '../../shared/api/orders.ts';
 import { ORDER_STATUS } from '../../shared/base/codes.ts';
 import { HASH_BYTES, toHex } from '../../shared/base/hex.ts';
@@ -13,11 +13,11 @@ import { NONE } from '../shardlink/growingColumn.ts';
 import { openOrderFacts } from '../shardlink/orderFacts.ts';
 import type { Views } from '../shardlink/views.ts';
 
-/** The old order of a request, from when the request came. */
+/** The old order of a request, as it was when the request came. */
 export class OldOrder {
   /** A copy: the next request writes its hash into the same words. */
   readonly hash: Uint32Array;
-  /** Null if it was not known to be open, as while it was on its way. */
+  /** Null if it was not known to be open, for example while it was on its way. */
   readonly #amounts: OrderAmounts | null;
 
   constructor(views: Views, hash: Uint32Array) {
@@ -30,7 +30,7 @@ export class OldOrder {
     return new Uint8Array(this.hash.buffer, this.hash.byteOffset, HASH_BYTES);
   }
 
-  /** It was cancelled with so many lots left; null: only its record says what it was. */
+  /** It was cancelled with this many lots left; null: only its record says how it ended. */
   endedWith(remainingLots: number): ReplacedOrder | null {
     if (this.#amounts === null) return null;
     const ended = { ...this.#amounts, remainingLots, status: ORDER_STATUS.CANCELLED };
@@ -43,7 +43,7 @@ export class OldOrder {
   }
 }
 
-/** The same from its record, once it has ended. */
+/** The same from the order's record, once it has ended. */
 export function endedAs({
   order_hash,
   remaining,

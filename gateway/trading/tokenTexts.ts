@@ -1,13 +1,13 @@
 /**
- * Token ids as the catalogue names them, by their bytes in records, and the other way round: turning one into the other
- * takes longer than all other checks of an order, and the same few tokens come over and over. The text of a token never
- * changes, so nothing here can be stale; a token whose place another one takes is converted again.
+ * Converts token ids between their texts in the catalogue and their bytes in records, and caches the result: a
+ * conversion takes longer than all other checks of an order, and the same few tokens come over and over. The text of a
+ * token never changes, so nothing here can be stale; a token that another one has displaced is converted again.
  */
 import { tryParseUint256, UINT256_BYTES, uint256ToDecimal } from '../../shared/base/hex.ts';
 
 const PLACES = 4096;
 const TOKEN_WORDS = 8;
-/** The last digits of a token decide its place. */
+/** The last digits of a token decide its slot. */
 const PLACE_DIGITS = 4;
 
 export class TokenTexts {
@@ -34,11 +34,11 @@ export class TokenTexts {
 }
 
 export class TokenBytes {
-  /** Null: the bytes at this place are those of no token. */
+  /** Null: the slot is empty. */
   readonly #texts: (string | null)[] = new Array(PLACES).fill(null);
   readonly #bytes = new Uint8Array(PLACES * UINT256_BYTES);
 
-  /** Writes the 32 bytes of a token. False when the text is no token. */
+  /** Writes the 32 bytes of a token. Returns false if the text is no token. */
   write(text: string, out: Uint8Array, offset: number): boolean {
     const place = placeOf(text);
     const kept = place * UINT256_BYTES;

@@ -172,7 +172,7 @@ function timeoutJson({ id, startedMs, endsMs, durationLabel }: TradingTimeout) {
   };
 }
 
-/** Null when the hours do not go with the label: none for a custom timeout, or a second length for a fixed one. */
+/** Null if the hours do not fit the label: no hours for a custom timeout, or a second length for a fixed one. */
 function hoursOf(label: DurationLabel, customHours: unknown): number | null {
   if (label !== 'custom') return customHours === null ? DURATION_HOURS[label] : null;
   const isHours = Number.isInteger(customHours) && (customHours as number) >= 1;

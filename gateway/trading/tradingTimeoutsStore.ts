@@ -1,5 +1,6 @@
 /**
- * Trading timeouts (RULES.md 11): the reminders a user asked for, and the times in which an account may not trade.
+ * Trading timeouts (RULES.md 11): the reminders that users have chosen, and the times in which an account may not
+ * trade.
  * Owner: the gateway thread; in memory, written through to control.db.
  *
  * Invariants:
@@ -48,7 +49,7 @@ const OFF: ReminderPreferences = Object.freeze({ realityCheckMinutes: null, sess
 
 export class TradingTimeouts {
   readonly #preferences = new Map<number, ReminderPreferences>();
-  /** The last timeout of each account that was not cancelled; it may have ended. */
+  /** By account: the last timeout that was not cancelled; it may have ended. */
   readonly #timeouts = new Map<number, TradingTimeout>();
   readonly #changes: Changes;
   readonly #writePreferences;

@@ -1,8 +1,8 @@
 /**
- * The answer that most placements get, written from the views into bytes that are ready but for id, hash and amount:
- * the order rests, nothing of it is filled, and it has no tags. As text it would be put together of fifteen parts, and
- * encoded again for the socket.
- * Owner: the gateway thread. The bytes are those of the answer that was written last.
+ * Writes the answer that most placements get (the order rests, nothing of it is filled, and it has no tags) from the
+ * views into prepared bytes, in which only id, hash and amount change. As text it would be put together from fifteen
+ * parts, and encoded again for the socket.
+ * Owner: the gateway thread. The bytes hold the answer that was written last.
  *
  * Invariant:
  *   USUALANSWER-1  The bytes are those of placementText (placementResponse.ts) for the same order.
@@ -48,7 +48,7 @@ export function usualAnswer(views: Views, { shard, result }: ShardReply, terms: 
   writeTimeOrderedId(id, 0, orders.createdMs[slot], shard, ID_KIND.ORDER, orders.orderSequence[slot]);
   writeId(answer);
   writeHash(answer, orders.hash, slot * HASH_WORDS);
-  // Nothing is filled, so all that the order gives remains.
+  // Nothing is filled, so everything that the order gives remains.
   writeAmount(answer, makerAmount);
   return answer;
 }

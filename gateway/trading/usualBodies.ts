@@ -1,7 +1,7 @@
 /**
- * The usual bodies of the routes that place: one order, a batch of them, or the new order of a replacement or an
- * amend. A body with anything unusual in it takes the long way as a whole (USUAL-1).
- * Owner: the thread that reads. Nothing of a body is valid once the next one is read (USUALORDERS-1).
+ * Reads the usual bodies of placing routes: one order, a batch, or the new order of a replacement or an amend. A body
+ * with anything unusual in it is parsed normally as a whole (USUAL-1).
+ * Owner: the thread that reads. Everything read from a body is valid until the next body is read (USUALORDERS-1).
  */
 import { HASH_BYTES } from '../../shared/base/hex.ts';
 import type { ReadUsual } from '../http/route.ts';
@@ -23,24 +23,24 @@ const BATCH = [Buffer.from('orders')];
 const AMENDMENT = [Buffer.from('new_order')];
 const REPLACEMENT = [Buffer.from('new_order'), Buffer.from('cancel_hash')];
 
-/** The hash is never read as anything but text. */
+/** The hash is only ever used as text. */
 const unusedHash = new Uint8Array(HASH_BYTES);
 
 export type UsualBody = {
-  /** At least one. */
+  /** At least one order. */
   readonly orders: readonly UsualOrder[];
-  /** The order that a replacement cancels, as it was written; empty in any other body. */
+  /** The order that a replacement cancels, as written; empty in any other body. */
   readonly cancelHash: string;
 };
 
-/** The same as another thread has read it. */
+/** The same, as another thread has read it. */
 export type ReadBody = { readonly orders: readonly ReadPlacement[]; readonly cancelHash: string };
 
-/** Reads a body; null: take the long way. */
+/** Reads a body; null: parse it normally. */
 type ReadForm = (json: Buffer) => UsualBody | null;
 export type UsualForm = 'order' | 'batch' | 'replacement' | 'amendment';
 
-/** For the route whose bodies have this form. */
+/** Returns the reader for routes whose bodies have this form. */
 export function usualReader(form: UsualForm): ReadUsual {
   const bodies = new UsualBodies();
   return (json, ahead) => (ahead === null ? bodies[form](json) : bodies.take(ahead as ReadBody));
@@ -52,7 +52,7 @@ export class UsualBodies implements Record<UsualForm, ReadForm> {
   #orders: UsualOrder[] = [];
   #cancelHash = '';
 
-  // A body of each form.
+  // One reader for each form of body.
   readonly order: ReadForm = (json) => {
     this.#clear();
     return this.#bodyIf(isAll(json, this.#readOrder(json, skipSpace(json, 0))));
@@ -92,14 +92,14 @@ export class UsualBodies implements Record<UsualForm, ReadForm> {
     return isUsual ? { orders: this.#orders, cancelHash: this.#cancelHash } : null;
   }
 
-  /** @returns the position after the value, or UNUSUAL; as of each reader below. */
+  /** @returns the position after the value, or UNUSUAL; so does each reader below. */
   #readOrder(json: Buffer, at: number): number {
     const end = this.#orders.length === MOST_ORDERS ? UNUSUAL : this.#reader.readAt(json, at);
     if (end >= 0) this.#orders.push(this.#records.add(this.#reader));
     return end;
   }
 
-  /** An array of one order or more. */
+  /** An array of at least one order. */
   #readOrders(json: Buffer, from: number): number {
     let at = from;
     if (json[at] !== OPEN_BRACKET) return UNUSUAL;
@@ -118,7 +118,7 @@ export class UsualBodies implements Record<UsualForm, ReadForm> {
   }
 }
 
-/** True for an object with these members, each once and in any order, whose values are usual. */
+/** True for an object with exactly these members, each once and in any order, with usual values. */
 function hasMembers(json: Buffer, names: readonly Buffer[], read: (member: number, at: number) => number): boolean {
   let at = skipSpace(json, 0);
   if (json[at] !== OPEN_BRACE) return false;
@@ -138,7 +138,7 @@ function hasMembers(json: Buffer, names: readonly Buffer[], read: (member: numbe
   return isAll(json, at + 1);
 }
 
-/** True if nothing but white space is after the position, which is not UNUSUAL. */
+/** True if only white space follows the position, and the position is not UNUSUAL. */
 function isAll(json: Buffer, at: number): boolean {
   return at >= 0 && skipSpace(json, at) === json.length;
 }

@@ -1,10 +1,10 @@
 /**
- * The orders of a usual body (usualBodies.ts), as terms over the records of their commands. The records are used again:
- * an order is encoded in the turn in which its body was read.
- * Owner: the thread that reads; what a front thread has read, the gateway thread takes over.
+ * The orders of a usual body (usualBodies.ts), as terms over the records of their commands. The records are reused: an
+ * order is encoded in the turn in which its body was read.
+ * Owner: the thread that reads. The gateway thread takes over orders that a front thread has read.
  *
  * Invariant:
- *   USUALORDERS-1  The records are those of the body which was read last.
+ *   USUALORDERS-1  The records belong to the body that was read last.
  */
 import type { PlacementBody } from '../../shared/api/orders.ts';
 import { assert } from '../../shared/base/assert.ts';
@@ -21,7 +21,7 @@ import type { OrderTerms } from './orderTerms.ts';
 const { PLACE } = COMMAND;
 const { FOK } = TIME_IN_FORCE;
 
-/** An order as a reader has read it; its words are a PLACE without its header. */
+/** An order from a reader; its words are a PLACE without its header. */
 export type ReadPlacement = {
   readonly words: Uint32Array;
   /** The word at which the record starts. */
@@ -31,7 +31,7 @@ export type ReadPlacement = {
   readonly clientId: string | undefined;
 };
 
-/** The terms of one order; its numbers are its own, its words those of the records that are used again. */
+/** The terms of one order: its numbers are its own, its words are those of the reused records. */
 export class UsualOrder implements OrderTerms, ReadPlacement {
   readonly sink = null;
   readonly groupName = undefined;
@@ -101,11 +101,11 @@ export class UsualOrder implements OrderTerms, ReadPlacement {
   }
 }
 
-/** Room for the records of a body. */
+/** Space for the records of a body. */
 export class UsualOrders {
   readonly words: Uint32Array;
   readonly bytes: Uint8Array;
-  /** The number of the body whose orders these are. */
+  /** The number of the body to which these orders belong. */
   body = 0;
   #count = 0;
 
@@ -114,7 +114,7 @@ export class UsualOrders {
     this.bytes = new Uint8Array(this.words.buffer);
   }
 
-  /** Another body is read from now on. */
+  /** Begins another body. */
   clear(): void {
     this.body++;
     this.#count = 0;

@@ -1,11 +1,11 @@
 /**
- * A usual placement in a body, read in one pass from its bytes into the record of its command. The long way, which is
- * JSON.parse, the schema and the encoder, makes twenty texts and an object of what is bytes in the end.
- * Owner: the thread that reads. The record is that of the placement which was read last.
+ * Reads a usual placement in one pass from the bytes of a body into the record of its command. The normal way
+ * (JSON.parse, the schema and the encoder) would make twenty texts and an object, only to get bytes in the end.
+ * Owner: the thread that reads. The record holds the placement that was read last.
  *
  * Invariant:
- *   USUAL-1  What is read here passes the long way too, and becomes the same command. Whatever would be refused there,
- *            or only looks unusual, is left to it: so each refusal has one place.
+ *   USUAL-1  A body that is read here would pass the normal way too, and become the same command. A body that would be
+ *            refused there, or only looks unusual, is left to it: so each refusal has one place.
  */
 import { CLIENT_ORDER_ID_FORM } from '../../shared/api/fields.ts';
 import { PLACEMENT, type PlacementBody } from '../../shared/api/orders.ts';
@@ -22,7 +22,7 @@ const { FOK, GTD } = codes.TIME_IN_FORCE;
 const CLIENT_ID = new RegExp(CLIENT_ORDER_ID_FORM);
 const SIGNATURE_BYTES = 65;
 const MAX_UINT32 = 0xffff_ffff;
-/** A number of so many digits is always an exact integer. */
+/** A number with at most this many digits is always an exact integer. */
 const SURE_DIGITS = 15;
 const MOST_AMOUNT_DIGITS = 16;
 const QUOTE = 0x22;
@@ -32,7 +32,7 @@ const COLON = 0x3a;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Rare, and beside other rules: the long way has them. */
+/** These fields are rare and have rules of their own: only the normal way reads them. */
 const UNREAD: ReadonlySet<string> = new Set(['min_taker_net', 'order_group']);
 type Field = Exclude<keyof PlacementBody, 'min_taker_net' | 'order_group'>;
 const FIELDS = (Object.keys(PLACEMENT.properties) as Field[]).filter((name) => !UNREAD.has(name));
@@ -55,22 +55,25 @@ export class UsualPlacements {
   readonly #market = new Uint8Array(UUID_BYTES);
   readonly #marketBefore = new Uint8Array(UUID_BYTES);
   #idBefore = '';
-  /** By field: the one that came after it in the body before. A program writes its members in the same order. */
+  /**
+   * By field: the field that followed it in the previous body. A program writes its members in the same order each
+   * time.
+   */
   readonly #following = new Uint8Array(1 + FIELDS.length);
   #kind = 0;
   #hasExpiration = false;
-  /** Of the value that was read last. */
+  /** The value that was read last. */
   #value = 0;
 
   /**
    * Reads a placement that passes the schema and refuseCombination.
-   * @returns the position after it, or UNUSUAL: take the long way.
+   * @returns the position after it, or UNUSUAL: parse it normally.
    */
   readAt(json: Buffer, from: number): number {
     return json[from] === OPEN_BRACE ? this.readMembers(json, from) : UNUSUAL;
   }
 
-  /** The same for the members after a position, which is that of the brace or, behind other members, of a comma. */
+  /** The same for the members after a position: that of the opening brace or, behind other members, of a comma. */
   readMembers(json: Buffer, from: number): number {
     this.words.fill(0);
     this.clientId = undefined;
@@ -103,7 +106,7 @@ export class UsualPlacements {
     return timeInForce >= FOK ? isPostOnly : timeInForce === GTD && !this.#hasExpiration;
   }
 
-  /** Orders often are for the market of the order before. */
+  /** Orders are often for the market of the order before. */
   #nameMarket(): void {
     let differences = this.#idBefore === '' ? 1 : 0;
     for (let i = 0; i < UUID_BYTES; i++) differences |= this.#market[i] ^ this.#marketBefore[i];
@@ -180,7 +183,7 @@ export class UsualPlacements {
     }
   }
 
-  /** @param before the field before it. @returns the field whose name is here, or UNUSUAL. */
+  /** @param before the previous field. @returns the field whose name is here, or UNUSUAL. */
   #fieldAt(json: Buffer, at: number, before: number): number {
     const likely = this.#following[before];
     if (isQuoted(json, at, NAMES[likely])) return likely;
@@ -226,7 +229,7 @@ export class UsualPlacements {
     return end;
   }
 
-  /** Digits without a leading zero. */
+  /** Reads digits without a leading zero. */
   #readInteger(json: Buffer, at: number, mostDigits: number): number {
     const end = endOfDigits(json, at);
     const isWellFormed = end > at && end - at <= mostDigits && (json[at] !== ZERO || end === at + 1);
@@ -236,7 +239,7 @@ export class UsualPlacements {
     return end;
   }
 
-  /** One of these texts; its index is the value. */
+  /** Reads one of these texts; its index is the value. */
   #readName(json: Buffer, at: number, names: readonly Uint8Array[]): number {
     for (let index = 0; index < names.length; index++) {
       if (!isQuoted(json, at, names[index])) continue;
@@ -252,7 +255,10 @@ export class UsualPlacements {
   }
 }
 
-/** By itself: a function with a closure allocates what that captures at each call, whether it is made or not. */
+/**
+ * A function of its own: a function with a closure allocates the captured variables at each call, even if the closure
+ * is not made.
+ */
 function fieldNamed(json: Buffer, at: number): number {
   return NAMES.findIndex((name) => isQuoted(json, at, name));
 }

@@ -1,7 +1,7 @@
 /**
- * The addresses of orders as the accounts name them, by their bytes in records: the same few wallets sign order after
- * order, and their texts are kept, because making them takes longer than finding their grant. The text of an address
- * never changes, so nothing here can be stale; a pair whose place another one takes is converted again.
+ * Converts the address bytes of records to the texts by which accounts know them, and caches them: the same few wallets
+ * sign order after order, and making the texts takes longer than finding their grant. The text of an address never
+ * changes, so nothing here can be stale; a pair that another one has displaced is converted again.
  */
 import { ADDRESS_BYTES, toHex } from '../../shared/base/hex.ts';
 import { COMMAND } from '../../shared/wire/commands.ts';
@@ -17,7 +17,10 @@ export class WalletTexts {
   readonly #makers: string[] = new Array(PLACES).fill(`0x${'0'.repeat(2 * ADDRESS_BYTES)}`);
   readonly #signers = [...this.#makers];
 
-  /** The grant under which an order of this account is signed. @param at the word at which its PLACE record starts. */
+  /**
+   * Returns the grant under which an order of this account is signed.
+   * @param at the word at which its PLACE record starts.
+   */
   grantOf(
     accounts: Pick<Accounts, 'grantOf'>,
     account: number,
