@@ -234,9 +234,10 @@ async function attackFor(stage: Stage, { act, pauseMs, together }: Attack): Prom
   return acts;
 }
 
-/** The exchange does what the attack has left behind, so that no quiet part has it. */
-async function drained({ server }: Stage): Promise<void> {
+/** Waits until the exchange has done what the attack left behind, so that no quiet part has to. Blocks come quickly. */
+async function drained({ rig, server }: Stage): Promise<void> {
   await eventually('nothing waits for a block', async () => {
+    await rig.client.mine({ blocks: 4 });
     const { settlement } = await server.admin.operations();
     const { total } = await server.admin.waitingMoney();
     return settlement!.work.pending + settlement!.work.submitted + total === 0;

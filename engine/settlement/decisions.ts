@@ -16,7 +16,12 @@
  *   DECISIONS-4  After a veto a decision is proposed again only on request, or if the ledger has already decided.
  */
 import { encodeFunctionData } from 'viem';
-import { DECISION_STATES, type DecisionState, type DecisionsHealth } from '../../shared/base/chainFacts.ts';
+import {
+  DECISION_STATES,
+  type DecisionDelays,
+  type DecisionState,
+  type DecisionsHealth,
+} from '../../shared/base/chainFacts.ts';
 import { lastSettledBlock } from '../../shared/chain/depth.ts';
 import { type Draft, EnvelopeRows } from '../../shared/chain/envelopeRows.ts';
 import { Envelopes } from '../../shared/chain/envelopes.ts';
@@ -57,6 +62,7 @@ export class Decisions {
   readonly proposals: Proposals;
   /** False while a veto or the administrator has revoked the key's right to propose. */
   mayPropose = true;
+  #delays: DecisionDelays | null = null;
   readonly #options: DecisionsOptions;
   readonly #envelopes: Envelopes;
   readonly #envelopeRows: EnvelopeRows;
@@ -108,7 +114,12 @@ export class Decisions {
   health(): DecisionsHealth {
     const { mayPropose, proposals } = this;
     const counts = Object.fromEntries(DECISION_STATES.map((state) => [state, this.rows.count(state)]));
-    return { counts: counts as Record<DecisionState, number>, mayPropose, foreign: proposals.foreign };
+    return {
+      counts: counts as Record<DecisionState, number>,
+      mayPropose,
+      delays: this.#delays,
+      foreign: proposals.foreign,
+    };
   }
 
   get envelopes(): Pick<Envelopes, 'foreign' | 'isAtMostFee' | 'lastRefusal'> {
@@ -160,6 +171,7 @@ export class Decisions {
     const settled = Math.max(0, lastSettledBlock(heads));
     const { head } = heads;
     this.mayPropose = await this.proposals.mayPropose(this.#options.key.address);
+    this.#delays = await this.proposals.delays();
     await this.proposals.step(settled);
     const decisions = this.rows.after(this.#lookedAt, MOST_TOGETHER);
     this.#lookedAt = decisions.length < MOST_TOGETHER ? -1 : decisions.at(-1)!.market;

@@ -3,7 +3,7 @@
  * proposal takes effect unless it is vetoed, so each raises an alarm from its first block on.
  */
 import { decodeFunctionResult, encodeFunctionData, keccak256, toBytes, zeroAddress } from 'viem';
-import type { ForeignProposal } from '../../shared/base/chainFacts.ts';
+import type { DecisionDelays, ForeignProposal } from '../../shared/base/chainFacts.ts';
 import { RESOLUTIONS_ABI } from '../../shared/chain/exchangeAbi.ts';
 import type { BlockTag, ChainNode, Hex } from '../../shared/chain/node.ts';
 import { NodeUnreachable } from '../../shared/chain/rpc.ts';
@@ -64,6 +64,17 @@ export class Proposals {
     const args = [PROPOSER_ROLE, key] as const;
     return this.#ask('latest', encodeFunctionData({ abi: RESOLUTIONS_ABI, functionName: 'hasRole', args }), (data) =>
       decodeFunctionResult({ abi: RESOLUTIONS_ABI, functionName: 'hasRole', data }),
+    );
+  }
+
+  async delays(): Promise<DecisionDelays> {
+    const [delaySec, leastDelaySec] = await Promise.all([this.#seconds('delay'), this.#seconds('leastDelay')]);
+    return { delaySec, leastDelaySec };
+  }
+
+  async #seconds(functionName: 'delay' | 'leastDelay'): Promise<number> {
+    return this.#ask('latest', encodeFunctionData({ abi: RESOLUTIONS_ABI, functionName }), (data) =>
+      Number(decodeFunctionResult({ abi: RESOLUTIONS_ABI, functionName, data })),
     );
   }
 

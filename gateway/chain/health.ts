@@ -7,6 +7,7 @@
  *   CHAINHEALTH-1  Placing is refused until settlement has reported that it is healthy and the ledger has applied its
  *                  reports, and again once settlement is silent.
  */
+import type { DecisionDelays } from '../../shared/base/chainFacts.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
 import type { SettlementHealth } from '../../shared/wire/threads.ts';
@@ -14,6 +15,8 @@ import type { Logger } from '../base/log.ts';
 
 /** The thread reports each second. */
 const SILENT_MS = 15_000;
+/** A person who sleeps needs about an hour to wake up, look at a proposal and veto it. */
+const LEAST_DELAY_SEC = 3600;
 const SILENT = 'the settlement thread does not report';
 
 type ChainHealthOptions = {
@@ -95,7 +98,16 @@ export class ChainHealth {
     if (health.differences > 0 && (before?.differences ?? 0) === 0) {
       log.fatal({ differences: health.differences }, 'ledger and chain differ: no orders are placed');
     }
+    this.#noteDelays(health.decisions.delays, before?.decisions.delays ?? null);
     this.tick();
+  }
+
+  #noteDelays(now: DecisionDelays | null, before: DecisionDelays | null): void {
+    if (now === null) return;
+    const isShort = ({ delaySec, leastDelaySec }: DecisionDelays) =>
+      Math.min(delaySec, leastDelaySec) < LEAST_DELAY_SEC;
+    if (!isShort(now) || (before !== null && isShort(before))) return;
+    this.#options.log.warn(now, 'a decision on the chain can take effect before a person had an hour to veto it');
   }
 
   /** Notices a silent thread. */

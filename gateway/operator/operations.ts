@@ -159,7 +159,7 @@ function settlementOf({ settlement }: MetricsSources): Operations['settlement'] 
   };
 }
 
-function decisionsOf({ counts, mayPropose, foreign }: DecisionsHealth): SettlementState['decisions'] {
+function decisionsOf({ counts, mayPropose, delays, foreign }: DecisionsHealth): SettlementState['decisions'] {
   const shown = foreign.map(({ marketId, number, proposer, payoutYesPpm, fromSec, isDecided }) => ({
     market_id: bytesToUuid(Buffer.from(marketId.slice(2), 'hex')),
     proposal: number,
@@ -168,7 +168,13 @@ function decisionsOf({ counts, mayPropose, foreign }: DecisionsHealth): Settleme
     due_at: new Date(fromSec * 1000).toISOString(),
     is_carried_out: isDecided,
   }));
-  return { ...counts, may_propose: mayPropose, foreign: shown };
+  return {
+    ...counts,
+    may_propose: mayPropose,
+    delay_seconds: delays?.delaySec ?? null,
+    least_delay_seconds: delays?.leastDelaySec ?? null,
+    foreign: shown,
+  };
 }
 
 function moveOf(move: MoveHealth | null): NonNullable<Operations['settlement']>['move'] {

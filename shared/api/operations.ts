@@ -58,6 +58,8 @@ const DECISIONS_STATE = object({
   decided: described(COUNT, 'Carried out; the ledger follows.'),
   otherwise: described(COUNT, 'Decided by somebody else, in another way.'),
   may_propose: described(FLAG, 'False while RESOLVER_KEY has no right to propose, as after a veto.'),
+  delay_seconds: described(orNull(SECONDS), 'How long a proposal can be vetoed; null: not known yet.'),
+  least_delay_seconds: described(orNull(SECONDS), 'The shortest delay that the contract can be given.'),
   foreign: described(arrayOf(FOREIGN_PROPOSAL), 'Proposals that the exchange did not make.'),
 });
 

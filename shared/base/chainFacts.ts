@@ -35,12 +35,17 @@ export type MoveHealth = {
 export const DECISION_STATES = ['wanted', 'proposed', 'decided', 'otherwise'] as const;
 export type DecisionState = (typeof DECISION_STATES)[number];
 
+/** Seconds in which a proposal can be vetoed, and the least to which the administrator of the contract can set them. */
+export type DecisionDelays = { readonly delaySec: number; readonly leastDelaySec: number };
+
 /** Decisions on the chain. */
 export type DecisionsHealth = {
   /** Number of decisions by state. */
   readonly counts: Readonly<Record<DecisionState, number>>;
   /** False if the right to propose was revoked from RESOLVER_KEY, as a veto does. */
   readonly mayPropose: boolean;
+  /** Null until the contract was asked. */
+  readonly delays: DecisionDelays | null;
   readonly foreign: readonly ForeignProposal[];
 };
 /** A proposal that is neither wanted nor decided by the exchange. */

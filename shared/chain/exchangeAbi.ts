@@ -100,6 +100,7 @@ export const RESOLUTIONS_ABI = parseAbi([
   'function isVetoer(address caller) view returns (bool)',
   'function factory() view returns (address)',
   'function delay() view returns (uint256)',
+  'function leastDelay() view returns (uint256)',
   'function marketOf(uint256 number) view returns (bytes16)',
 ]);
 

@@ -45,6 +45,9 @@ export class FakeResolutions {
     const call = tryDecode(data);
     const abi = RESOLUTIONS_ABI;
     if (call?.functionName === 'hasRole') return toHex(this.mayPropose ? 1 : 0, { size: 32 });
+    if (call?.functionName === 'delay' || call?.functionName === 'leastDelay') {
+      return toHex(this.#delaySec, { size: 32 });
+    }
     if (call?.functionName === 'marketsFrom') {
       const result = this.proposed.slice(Number(call.args[0]) - 1, Number(call.args[0] + call.args[1]) - 1);
       return encodeFunctionResult({ abi, functionName: 'marketsFrom', result });

@@ -35,7 +35,12 @@ const GOOD: SettlementHealth = {
   compared: 0,
   floorsToCarry: 0,
   balances: [],
-  decisions: { counts: { wanted: 0, proposed: 0, decided: 0, otherwise: 0 }, mayPropose: true, foreign: [] },
+  decisions: {
+    counts: { wanted: 0, proposed: 0, decided: 0, otherwise: 0 },
+    mayPropose: true,
+    delays: null,
+    foreign: [],
+  },
   nodes: [],
 };
 
@@ -94,6 +99,19 @@ test('each change is logged once, however often it is reported', () => {
     lines.map(({ level }) => level),
     ['info', 'warn', 'warn', 'info', 'error', 'info'],
   );
+});
+
+test('a contract by which a decision may take effect within an hour is warned of once', () => {
+  const { health, lines } = rig();
+  const withDelays = (delaySec: number, leastDelaySec: number) => {
+    health.note({ ...GOOD, decisions: { ...GOOD.decisions, delays: { delaySec, leastDelaySec } } });
+    return lines.filter(({ msg }) => msg.includes('an hour to veto')).length;
+  };
+  assert.equal(withDelays(3600, 3600), 0);
+  assert.equal(withDelays(7200, 3599), 1, 'the administrator could shorten it');
+  assert.equal(withDelays(3599, 60), 1);
+  assert.equal(withDelays(3600, 3600), 1);
+  assert.equal(withDelays(3599, 3599), 2);
 });
 
 test('settlement that waits for the log of a cluster is not silent, and is logged once', () => {

@@ -140,7 +140,10 @@ const SETTLEMENT: SettlementHealth = {
     { job: 'DEPLOYER', address: '0x02', wei: 500_000_000_000_000_000n },
     { job: 'RELAYER', address: '0x03', wei: null },
   ],
-  decisions: { counts: { wanted: 0, proposed: 0, decided: 0, otherwise: 0 }, mayPropose: true, foreign: [] },
+  decisions: {
+    counts: { wanted: 0, proposed: 0, decided: 0, otherwise: 0 },
+    ...{ mayPropose: true, delays: null, foreign: [] },
+  },
   nodes: [
     { node: 1, state: 'well', reason: null, differences: 0 },
     { node: 2, state: 'behind', reason: 'old', differences: 219 },

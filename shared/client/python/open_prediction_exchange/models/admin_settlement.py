@@ -59,6 +59,10 @@ class SettlementStateDecisions:
     """Decided by somebody else, in another way."""
     may_propose: bool
     """False while RESOLVER_KEY has no right to propose, as after a veto."""
+    delay_seconds: Decimal | None
+    """How long a proposal can be vetoed; null: not known yet. Unit: seconds."""
+    least_delay_seconds: Decimal | None
+    """The shortest delay that the contract can be given. Unit: seconds."""
     foreign: tuple[SettlementStateDecisionsForeignItem, ...]
     """Proposals that the exchange did not make."""
 

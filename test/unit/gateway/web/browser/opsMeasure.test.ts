@@ -234,7 +234,16 @@ test('settlement says in words why it refuses orders, and what will stop it soon
     differences: 0,
     at_most_fee: false,
     low_keys: [],
-    decisions: { wanted: 0, proposed: 1, decided: 0, otherwise: 0, may_propose: true, foreign: [] },
+    decisions: {
+      wanted: 0,
+      proposed: 1,
+      decided: 0,
+      otherwise: 0,
+      may_propose: true,
+      delay_seconds: 3600,
+      least_delay_seconds: 3600,
+      foreign: [],
+    },
     nodes: [{ node: 1, state: 'well' as const, reason: null, differences: 0 }],
   };
   assert.deepEqual(textsOf({ settlement }), []);
