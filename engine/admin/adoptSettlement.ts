@@ -266,7 +266,7 @@ async function isReleased(
 }
 
 function hexAt(words: Uint32Array, word: number, bytes: number): Hex {
-  return toHex(new Uint8Array(words.buffer, words.byteOffset + word * 4, bytes)) as Hex;
+  return toHex(new Uint8Array(words.buffer, words.byteOffset + word * 4, bytes));
 }
 
 function bytesOf(hex: string): Uint8Array {

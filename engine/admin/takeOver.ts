@@ -91,17 +91,17 @@ export async function onlyOnChain(
 }
 
 function topicOf(eventName: (typeof SENT)[number] | typeof CHARGED): Hex {
-  return encodeEventTopics({ abi: EXCHANGE_ABI, eventName })[0] as Hex;
+  return encodeEventTopics({ abi: EXCHANGE_ABI, eventName })[0];
 }
 
 /** Fees by the id of the operation. */
 function feesIn(logs: readonly PlacedLog[]): ReadonlyMap<Hex, bigint> {
   const charged = logs.filter(({ topics }) => topics[0] === topicOf(CHARGED));
-  return new Map(charged.map(({ topics, data }) => [topics[1] as Hex, BigInt(data)]));
+  return new Map(charged.map(({ topics, data }) => [topics[1], BigInt(data)]));
 }
 
 function decoded({ topics, data }: PlacedLog) {
-  const event = decodeEventLog({ abi: EXCHANGE_ABI, topics: topics as [Hex, ...Hex[]], data });
+  const event = decodeEventLog({ abi: EXCHANGE_ABI, topics: [topics[0], ...topics.slice(1)], data });
   switch (event.eventName) {
     case 'MatchSettled':
     case 'SplitFor':

@@ -1,5 +1,6 @@
 /** The events of the exchange contract that its ledger follows, from logs. */
 import { decodeEventLog, encodeEventTopics, type Hex } from 'viem';
+import { lowerHex } from '../../shared/base/hex.ts';
 import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
 import type { PlacedLog } from '../../shared/chain/node.ts';
 
@@ -18,7 +19,7 @@ const FOLLOWED = [
 
 const topicOf = (eventName: (typeof FOLLOWED)[number]): Hex => {
   const [topic] = encodeEventTopics({ abi: EXCHANGE_ABI, eventName });
-  return topic as Hex;
+  return topic;
 };
 export const EVERY_EVENT: readonly Hex[] = FOLLOWED.map(topicOf);
 /**
@@ -28,14 +29,14 @@ export const REQUESTS: readonly Hex[] = [topicOf('ExitRequested'), topicOf('Nonc
 
 /** Asset 0 is USDC; every other asset is an outcome token. Wallets and conditions are in lower case. */
 export type ChainEvent = { readonly log: PlacedLog } & (
-  | { readonly is: 'deposited'; readonly wallet: string; readonly amount: bigint }
-  | { readonly is: 'held' | 'exited'; readonly wallet: string; readonly assetId: bigint; readonly amount: bigint }
-  | { readonly is: 'split'; readonly wallet: string; readonly condition: string; readonly amount: bigint }
-  | { readonly is: 'exitRequested'; readonly wallet: string; readonly exitableAt: bigint }
-  | { readonly is: 'exitCancelled'; readonly wallet: string }
-  | { readonly is: 'claimed'; readonly wallet: string; readonly condition: string; readonly amount: bigint }
-  | { readonly is: 'delegateSet'; readonly wallet: string; readonly signer: string; readonly until: bigint }
-  | { readonly is: 'floorRaised'; readonly wallet: string; readonly floor: number }
+  | { readonly is: 'deposited'; readonly wallet: Hex; readonly amount: bigint }
+  | { readonly is: 'held' | 'exited'; readonly wallet: Hex; readonly assetId: bigint; readonly amount: bigint }
+  | { readonly is: 'split'; readonly wallet: Hex; readonly condition: Hex; readonly amount: bigint }
+  | { readonly is: 'exitRequested'; readonly wallet: Hex; readonly exitableAt: bigint }
+  | { readonly is: 'exitCancelled'; readonly wallet: Hex }
+  | { readonly is: 'claimed'; readonly wallet: Hex; readonly condition: Hex; readonly amount: bigint }
+  | { readonly is: 'delegateSet'; readonly wallet: Hex; readonly signer: Hex; readonly until: bigint }
+  | { readonly is: 'floorRaised'; readonly wallet: Hex; readonly floor: number }
   | { readonly is: 'feesSwept'; readonly assetId: bigint; readonly amount: bigint }
 );
 
@@ -44,31 +45,31 @@ export function decodeChainEvent(log: PlacedLog): ChainEvent | null {
   const event = decoded(log);
   switch (event?.eventName) {
     case 'Deposited':
-      return { log, is: 'deposited', wallet: lower(event.args.account), amount: event.args.amount };
+      return { log, is: 'deposited', wallet: lowerHex(event.args.account), amount: event.args.amount };
     case 'Held':
     case 'Exited': {
       const { account, assetId, amount } = event.args;
-      return { log, is: event.eventName === 'Held' ? 'held' : 'exited', wallet: lower(account), assetId, amount };
+      return { log, is: event.eventName === 'Held' ? 'held' : 'exited', wallet: lowerHex(account), assetId, amount };
     }
     case 'EscrowSplit': {
       const { account, conditionId, amount } = event.args;
-      return { log, is: 'split', wallet: lower(account), condition: lower(conditionId), amount };
+      return { log, is: 'split', wallet: lowerHex(account), condition: lowerHex(conditionId), amount };
     }
     case 'ExitRequested':
-      return { log, is: 'exitRequested', wallet: lower(event.args.account), exitableAt: event.args.exitableAt };
+      return { log, is: 'exitRequested', wallet: lowerHex(event.args.account), exitableAt: event.args.exitableAt };
     case 'ExitCancelled':
-      return { log, is: 'exitCancelled', wallet: lower(event.args.account) };
+      return { log, is: 'exitCancelled', wallet: lowerHex(event.args.account) };
     case 'Claimed': {
       const { account, conditionId, heldMicro } = event.args;
-      return { log, is: 'claimed', wallet: lower(account), condition: lower(conditionId), amount: heldMicro };
+      return { log, is: 'claimed', wallet: lowerHex(account), condition: lowerHex(conditionId), amount: heldMicro };
     }
     case 'DelegateSet': {
       const { maker, signer, until } = event.args;
-      return { log, is: 'delegateSet', wallet: lower(maker), signer: lower(signer), until };
+      return { log, is: 'delegateSet', wallet: lowerHex(maker), signer: lowerHex(signer), until };
     }
     case 'NonceFloorRaised': {
       const floor = Number(event.args.floor);
-      return Number.isSafeInteger(floor) ? { log, is: 'floorRaised', wallet: lower(event.args.maker), floor } : null;
+      return Number.isSafeInteger(floor) ? { log, is: 'floorRaised', wallet: lowerHex(event.args.maker), floor } : null;
     }
     case 'FeesSwept':
       return { log, is: 'feesSwept', assetId: event.args.assetId, amount: event.args.amount };
@@ -79,12 +80,8 @@ export function decodeChainEvent(log: PlacedLog): ChainEvent | null {
 
 function decoded({ topics, data }: PlacedLog) {
   try {
-    return decodeEventLog({ abi: EXCHANGE_ABI, topics: topics as [Hex, ...Hex[]], data });
+    return decodeEventLog({ abi: EXCHANGE_ABI, topics: [topics[0], ...topics.slice(1)], data });
   } catch {
     return null;
   }
-}
-
-function lower(text: string): string {
-  return text.toLowerCase();
 }

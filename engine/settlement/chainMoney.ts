@@ -14,7 +14,7 @@
  */
 import type Database from 'better-sqlite3';
 import { FEE_ACCOUNT, FUND_MOVEMENT, MOVEMENT } from '../../shared/base/codes.ts';
-import { toHex } from '../../shared/base/hex.ts';
+import { type Hex, toHex } from '../../shared/base/hex.ts';
 import { prepared } from '../../shared/base/prepared.ts';
 import type { PlacedLog } from '../../shared/chain/node.ts';
 import { referenceHash } from '../../shared/crypto/referenceHash.ts';
@@ -29,23 +29,23 @@ import type { WorkRows } from './work.ts';
 
 /**
  * These kinds (tokens that left or came back, payouts) change nothing in the ledger; a row only records that they were
- * counted.
+ * counted. Such rows are done at once and have no reference, so no query finds them.
  */
 type Counted = 'tokensOut' | 'tokensBack' | 'claim' | 'swept';
 
 export type MoneyRow = {
   readonly id: number;
-  readonly kind: ChainMoneyKind | Counted;
+  readonly kind: ChainMoneyKind;
   readonly block: number;
   readonly tx_hash: string;
   readonly log_index: number;
-  readonly wallet: string;
-  readonly condition: string | null;
+  readonly wallet: Hex;
+  readonly condition: Hex | null;
   readonly amount: string;
   readonly account: number | null;
   readonly reference: string | null;
   /** The contract that emitted the log; null if there is none. */
-  readonly exchange: string | null;
+  readonly exchange: Hex | null;
   readonly status: 'found' | 'accepted' | 'waiting' | 'done';
   readonly reason: string | null;
   readonly found_ms: number;
@@ -78,7 +78,7 @@ export class ChainMoney {
   /**
    * Takes an event of a final block, inside the transaction of the scanner. A repeat changes nothing (CHAINMONEY-1).
    */
-  take(exchange: string, event: ChainEvent): void {
+  take(exchange: Hex, event: ChainEvent): void {
     switch (event.is) {
       case 'deposited':
         this.#found('deposit', exchange, event, event.amount);
@@ -113,7 +113,7 @@ export class ChainMoney {
     const { db, work, markets, rotation } = this.#options;
     const row = this.get(id);
     if (row === undefined || row.status === 'done') return work.mark;
-    const reference = toHex(referenceHash(account, movementOf(row.kind as ChainMoneyKind), referenceOf(row)));
+    const reference = toHex(referenceHash(account, movementOf(row.kind), referenceOf(row)));
     const accepted = db.transaction(() => {
       work.setEscrow(account, row.wallet);
       if (isPaidOut(row.kind)) work.addMirrored(reference);
@@ -143,7 +143,7 @@ export class ChainMoney {
   remind(): void {
     const { db, nowMs } = this.#options;
     const sql = `SELECT * FROM chain_money WHERE status = 'waiting' AND asked_ms <= ? ORDER BY asked_ms LIMIT ?`;
-    const rows = this.#sql(sql).all(nowMs() - AGAIN_AFTER_MS, MOST_AGAIN) as MoneyRow[];
+    const rows = this.#sql<MoneyRow>(sql).all(nowMs() - AGAIN_AFTER_MS, MOST_AGAIN);
     if (rows.length === 0) return;
     db.transaction(() => {
       for (const row of rows) {
@@ -158,7 +158,7 @@ export class ChainMoney {
    * @returns full sets that became USDC because their market was decided; otherwise null.
    */
   followed(reference: string, isOfSets: boolean): PaidSets | null {
-    const row = this.#sql('SELECT * FROM chain_money WHERE reference = ?').get(reference) as MoneyRow | undefined;
+    const row = this.#sql<MoneyRow>('SELECT * FROM chain_money WHERE reference = ?').get(reference);
     if (row === undefined) return null;
     this.#sql(`UPDATE chain_money SET status = 'done', reason = NULL WHERE id = ?`).run(row.id);
     if (row.kind !== 'sets' || isOfSets) return null;
@@ -195,7 +195,7 @@ export class ChainMoney {
    * @param taken null if USDC of the wallet was paid out
    */
   takeOver(
-    exchange: string,
+    exchange: Hex,
     log: Pick<PlacedLog, 'transactionHash' | 'logIndex' | 'blockNumber'>,
     of: { readonly wallet: string; readonly amount: bigint; readonly feeMicro: bigint },
     taken: TakenOver | null,
@@ -208,21 +208,21 @@ export class ChainMoney {
   }
 
   get(id: number): MoneyRow | undefined {
-    return this.#sql('SELECT * FROM chain_money WHERE id = ?').get(id) as MoneyRow | undefined;
+    return this.#sql<MoneyRow>('SELECT * FROM chain_money WHERE id = ?').get(id);
   }
 
   /** Returns the movements that the ledger does not have yet. */
   open(limit: number, offset = 0): MoneyRow[] {
     const sql = `SELECT * FROM chain_money WHERE status <> 'done' ORDER BY id LIMIT ? OFFSET ?`;
-    return this.#sql(sql).all(limit, offset) as MoneyRow[];
+    return this.#sql<MoneyRow>(sql).all(limit, offset);
   }
 
   countOpen(): number {
-    return (this.#sql(`SELECT count(*) AS n FROM chain_money WHERE status <> 'done'`).get() as { n: number }).n;
+    return this.#sql<{ n: number }>(`SELECT count(*) AS n FROM chain_money WHERE status <> 'done'`).get()!.n;
   }
 
   countWaiting(): number {
-    return (this.#sql(`SELECT count(*) AS n FROM chain_money WHERE status = 'waiting'`).get() as { n: number }).n;
+    return this.#sql<{ n: number }>(`SELECT count(*) AS n FROM chain_money WHERE status = 'waiting'`).get()!.n;
   }
 
   /**
@@ -236,13 +236,13 @@ export class ChainMoney {
   }
 
   outside(wallet: string, tokenId: string): number {
-    const found = this.#sql('SELECT amount FROM outside WHERE wallet = ? AND token_id = ?').get(wallet, tokenId);
-    return (found as { amount: number } | undefined)?.amount ?? 0;
+    const sql = 'SELECT amount FROM outside WHERE wallet = ? AND token_id = ?';
+    return this.#sql<{ amount: number }>(sql).get(wallet, tokenId)?.amount ?? 0;
   }
 
   #found(
     kind: ChainMoneyKind,
-    exchange: string,
+    exchange: Hex,
     { log, wallet }: Extract<ChainEvent, { wallet: string }>,
     amount: bigint,
     condition: string | null = null,
@@ -252,14 +252,7 @@ export class ChainMoney {
   }
 
   /** @returns true if the log was not known before. */
-  #count(
-    kind: Counted,
-    exchange: string,
-    { log }: ChainEvent,
-    wallet: string,
-    assetId: bigint,
-    amount: bigint,
-  ): boolean {
+  #count(kind: Counted, exchange: Hex, { log }: ChainEvent, wallet: string, assetId: bigint, amount: bigint): boolean {
     if (this.#insert(kind, exchange, log, wallet, amount, null) === null) return false;
     const token = String(assetId);
     const left = this.outside(wallet, token) + Number(amount);
@@ -268,14 +261,14 @@ export class ChainMoney {
     return true;
   }
 
-  #cameBack(exchange: string, event: ChainEvent & { is: 'held' | 'exited' }): void {
+  #cameBack(exchange: Hex, event: ChainEvent & { is: 'held' | 'exited' }): void {
     const { wallet, assetId, amount } = event;
     if (!this.#count('tokensBack', exchange, event, wallet, assetId, -amount)) return;
     const [account, market] = [this.#accountOf(wallet), this.#options.markets.withToken(String(assetId))];
     if (account !== null && market !== null) this.#options.rotation.bring(exchange, { account, market });
   }
 
-  #claimed(exchange: string, event: ChainEvent & { is: 'claimed' }): void {
+  #claimed(exchange: Hex, event: ChainEvent & { is: 'claimed' }): void {
     const { log, wallet, amount, condition } = event;
     if (this.#insert('claim', exchange, log, wallet, amount, condition) === null) return;
     const market = this.#options.markets.withCondition(condition);
@@ -301,21 +294,21 @@ export class ChainMoney {
   }
 
   #accountOf(wallet: string): number | null {
-    const found = this.#sql('SELECT account FROM escrows WHERE address = ?').get(wallet);
-    return (found as { account: number } | undefined)?.account ?? null;
+    const sql = 'SELECT account FROM escrows WHERE address = ?';
+    return this.#sql<{ account: number }>(sql).get(wallet)?.account ?? null;
   }
 
   /** Returns null if the log is already known. */
   #insert(
     kind: ChainMoneyKind | Counted,
-    exchange: string | null,
+    exchange: Hex | null,
     log: { readonly transactionHash: string; readonly logIndex: number; readonly blockNumber: number },
     wallet: string,
     amount: bigint,
     condition: string | null,
   ): number | null {
     const { nowMs } = this.#options;
-    const isFollowed = (CHAIN_MONEY_KINDS as readonly string[]).includes(kind);
+    const isFollowed = CHAIN_MONEY_KINDS.some((each) => each === kind);
     const added = this.#sql(
       `INSERT OR IGNORE INTO chain_money (kind, block, tx_hash, log_index, wallet, condition, amount, status, found_ms,
          exchange) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -339,7 +332,7 @@ export class ChainMoney {
     const market = row.condition === null ? null : markets.withCondition(row.condition);
     news.add('money', {
       event: row.id,
-      kind: row.kind as ChainMoneyKind,
+      kind: row.kind,
       wallet: row.wallet,
       amount: row.amount,
       reference: referenceOf(row),
@@ -350,11 +343,11 @@ export class ChainMoney {
   }
 
   #takenOver(id: number): TakenOver {
-    const { facts } = this.#sql('SELECT facts FROM taken_over WHERE money = ?').get(id) as { facts: string };
+    const { facts } = this.#sql<{ facts: string }>('SELECT facts FROM taken_over WHERE money = ?').get(id)!;
     return JSON.parse(facts);
   }
 
-  #sql(sql: string): Database.Statement<unknown[]> {
+  #sql<Row>(sql: string): Database.Statement<unknown[], Row> {
     return prepared(this.#options.db, sql);
   }
 }

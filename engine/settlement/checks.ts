@@ -2,7 +2,7 @@
  * Compares the chain with the settings: chain id, contracts and their relations, rights of the keys, balances. The
  * check is repeated, because rights can be revoked and balances run out.
  */
-import { type Abi, encodeFunctionData, type Hex, keccak256, parseAbi, toBytes } from 'viem';
+import { type Abi, encodeFunctionData, type Hex, keccak256, parseAbi, slice, toBytes } from 'viem';
 import { EXCHANGE_ABI, FACTORY_ABI, RESOLUTIONS_ABI } from '../../shared/chain/exchangeAbi.ts';
 import type { ChainNode } from '../../shared/chain/node.ts';
 import { RpcError } from '../../shared/chain/rpc.ts';
@@ -12,7 +12,7 @@ const CHECK_AGAIN_MS = 300_000;
 const BALANCES_MS = 30_000;
 const WORD_HEX = 66;
 /** By this view a contract declares that it takes fees. */
-const TAKES_FEES = keccak256(toBytes('takesMovementFees')).slice(0, 10) as Hex;
+const TAKES_FEES = slice(keccak256(toBytes('takesMovementFees')), 0, 4);
 
 const TOKEN_ABI = parseAbi(['function decimals() view returns (uint8)']);
 /** Of USDC and of tokens, in which every amount is counted. */
@@ -35,7 +35,7 @@ type ChainSetup = {
 };
 
 export class ChainChecks {
-  balances: readonly KeyBalance[];
+  balances: readonly (KeyBalance & { readonly address: Hex })[];
   readonly #node: ChainNode;
   readonly #setup: ChainSetup;
   readonly #nowMs: () => number;
@@ -103,7 +103,7 @@ export class ChainChecks {
   async #askBalances(): Promise<void> {
     if (this.#nowMs() < this.#balancesUntilMs) return;
     const asked = this.balances.map(async ({ job, address }) => {
-      return { job, address, wei: await this.#node.balanceWei(address as Hex) };
+      return { job, address, wei: await this.#node.balanceWei(address) };
     });
     this.balances = await Promise.all(asked);
     this.#balancesUntilMs = this.#nowMs() + BALANCES_MS;
@@ -132,8 +132,8 @@ export class ChainChecks {
       ['MARKET_FACTORY_ADDRESS', 'RESOLUTIONS_ADDRESS', resolutions, 'factory', marketFactory],
     ];
     for (const [setting, of, at, functionName, expected] of parts) {
-      const abi = functionName === 'factory' ? RESOLUTIONS_ABI : EXCHANGE_ABI;
-      const word = await this.#word(at, encodeFunctionData({ abi: abi as Abi, functionName }));
+      const abi: Abi = functionName === 'factory' ? RESOLUTIONS_ABI : EXCHANGE_ABI;
+      const word = await this.#word(at, encodeFunctionData({ abi, functionName }));
       if (word === null) return `${of}: no contract of an exchange is at ${at}`;
       if (word.slice(-40) !== expected.slice(-40)) {
         return `${setting}: the contract at ${of} belongs to 0x${word.slice(-40)}, and not to ${expected}`;

@@ -2,9 +2,11 @@
  * Decisions that the chain has to carry out before the ledger does, one row per market. They are requested by the
  * gateway, or found in the journals if the ledger decided first (a market that the chain did not know then).
  */
+
 import type Database from 'better-sqlite3';
 import { DECISION_STATES, type DecisionState } from '../../shared/base/chainFacts.ts';
 import { MARKET_STATUS } from '../../shared/base/codes.ts';
+import type { Hex } from '../../shared/base/hex.ts';
 import { prepared } from '../../shared/base/prepared.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import { KIND, OF_TOKENS, type Work } from './work.ts';
@@ -12,7 +14,7 @@ import { KIND, OF_TOKENS, type Work } from './work.ts';
 export type Decision = {
   readonly market: number;
   /** 0x and 32 hex digits. */
-  readonly uuid: string;
+  readonly uuid: Hex;
   /** The market's status in the ledger once the decision has taken effect. */
   readonly status: number;
   readonly payout_yes_ppm: number;
@@ -49,19 +51,16 @@ export class DecisionRows {
   }
 
   get(market: number): Decision | undefined {
-    return this.#sql('SELECT * FROM decisions WHERE market = ?').get(market) as Decision | undefined;
+    return this.#sql<Decision>('SELECT * FROM decisions WHERE market = ?').get(market);
   }
 
   /** Returns the decisions after this market, ordered by market number. */
   after(market: number, limit: number): Decision[] {
-    return this.#sql('SELECT * FROM decisions WHERE market > ? ORDER BY market LIMIT ?').all(
-      market,
-      limit,
-    ) as Decision[];
+    return this.#sql<Decision>('SELECT * FROM decisions WHERE market > ? ORDER BY market LIMIT ?').all(market, limit);
   }
 
   ofJob(job: number): Decision | undefined {
-    return this.#sql('SELECT * FROM decisions WHERE job = ?').get(job) as Decision | undefined;
+    return this.#sql<Decision>('SELECT * FROM decisions WHERE job = ?').get(job);
   }
 
   add(decision: NewDecision): void {
@@ -99,12 +98,12 @@ export class DecisionRows {
   }
 
   count(state: DecisionState): number {
-    return (this.#sql('SELECT count(*) AS n FROM decisions WHERE state = ?').get(state) as { n: number }).n;
+    return this.#sql<{ n: number }>('SELECT count(*) AS n FROM decisions WHERE state = ?').get(state)!.n;
   }
 
   /** Forgets transactions that belong to none of the current keys. */
   forgetJobs(isOwn: (job: number) => boolean): void {
-    for (const { market, job } of this.#sql('SELECT * FROM decisions WHERE job IS NOT NULL').all() as Decision[]) {
+    for (const { market, job } of this.#sql<Decision>('SELECT * FROM decisions WHERE job IS NOT NULL').all()) {
       if (!isOwn(job!)) this.done(market);
     }
   }
@@ -112,14 +111,14 @@ export class DecisionRows {
   /** Returns the ledger's work of one market. */
   ofLedgerIn(market: number): Work[] {
     const sql = `SELECT * FROM work WHERE market = ? AND kind = ${KIND.RESOLUTION} AND status = 'pending'`;
-    return this.#sql(sql).all(market) as Work[];
+    return this.#sql<Work>(sql).all(market);
   }
 
   /** Returns decisions of the ledger that the chain has not confirmed, oldest first. */
   ofLedger(exchange: number, limit: number): Work[] {
     const sql = `SELECT * FROM work WHERE status = 'pending' AND kind = ${KIND.RESOLUTION} AND exchange <= ?
                  ORDER BY id LIMIT ?`;
-    return this.#sql(sql).all(exchange, limit) as Work[];
+    return this.#sql<Work>(sql).all(exchange, limit);
   }
 
   /** Returns true if the ledger has decided the market; a veto does not undo that. */
@@ -134,7 +133,7 @@ export class DecisionRows {
    */
   ofUuid(uuid: string): { readonly market: number; readonly payout_yes_ppm: number | null } | undefined {
     const sql = 'SELECT market, payout_yes_ppm FROM markets WHERE uuid = ?';
-    return this.#sql(sql).get(uuid) as { market: number; payout_yes_ppm: number | null } | undefined;
+    return this.#sql<{ market: number; payout_yes_ppm: number | null }>(sql).get(uuid);
   }
 
   /** Returns true if the chain knows the market, or will know it. */
@@ -150,12 +149,12 @@ export class DecisionRows {
     return this.#sql(missing).get(market) === undefined && this.#sql(older).get(market) === undefined;
   }
 
-  #sql(sql: string): Database.Statement<unknown[]> {
+  #sql<Row>(sql: string): Database.Statement<unknown[], Row> {
     return prepared(this.#db, sql);
   }
 }
 
 /** The market of a decision that the ledger made first. */
-export function ofLedger({ market, amount: payout_yes_ppm }: Work, uuid: string): NewDecision {
+export function ofLedger({ market, amount: payout_yes_ppm }: Work, uuid: Hex): NewDecision {
   return { market, uuid, status: MARKET_STATUS.RESOLVED, payout_yes_ppm };
 }

@@ -22,6 +22,7 @@ import {
   type DecisionState,
   type DecisionsHealth,
 } from '../../shared/base/chainFacts.ts';
+import { checkedHex } from '../../shared/base/hex.ts';
 import { lastSettledBlock } from '../../shared/chain/depth.ts';
 import { type Draft, EnvelopeRows } from '../../shared/chain/envelopeRows.ts';
 import { Envelopes } from '../../shared/chain/envelopes.ts';
@@ -87,12 +88,13 @@ export class Decisions {
 
   /** Requests a decision of the market; a repeat changes nothing. */
   want(decision: DecisionAsk): DecisionAnswer {
-    const { market, marketId: uuid, status, payoutYesPpm: payout_yes_ppm } = decision;
+    const { market, marketId, status, payoutYesPpm: payout_yes_ppm } = decision;
     if (!this.rows.isOnChain(market)) return 'not on the chain';
     const before = this.rows.get(market);
     const isSame = before?.status === status && before.payout_yes_ppm === payout_yes_ppm;
     if (before !== undefined && (isSame || before.state !== 'otherwise'))
       return isSame ? 'wanted' : 'another is wanted';
+    const uuid = checkedHex(marketId);
     this.#options.db.transaction(() => this.rows.add({ market, uuid, status, payout_yes_ppm }))();
     this.#lookedMs = Number.NEGATIVE_INFINITY;
     return 'wanted';
@@ -175,7 +177,7 @@ export class Decisions {
     await this.proposals.step(settled);
     const decisions = this.rows.after(this.#lookedAt, MOST_TOGETHER);
     this.#lookedAt = decisions.length < MOST_TOGETHER ? -1 : decisions.at(-1)!.market;
-    const uuids = decisions.map(({ uuid }) => uuid as Hex);
+    const uuids = decisions.map(({ uuid }) => uuid);
     const now = await this.proposals.standings(uuids, head.number);
     const stays = await this.proposals.standings(uuids, settled);
     for (const [index, decision] of decisions.entries()) {
@@ -264,7 +266,7 @@ export class Decisions {
     base: number | null = null,
   ): void {
     const { db, work, rotation, resolutions } = this.#options;
-    const data = encodeFunctionData({ abi: RESOLUTIONS_ABI, functionName, args } as never) as Hex;
+    const data = encodeFunctionData({ abi: RESOLUTIONS_ABI, functionName, args } as never);
     const draft: Draft = { to: resolutions, data, gas: DECISION_GAS };
     db.transaction(() => {
       if (base !== null) this.rows.setBase(market, base);

@@ -61,7 +61,7 @@ export class DeployRows {
   }
 
   get(id: number): Deploy {
-    return this.#sql('SELECT * FROM deploys WHERE id = ?').get(id) as Deploy;
+    return this.#sql<Deploy>('SELECT * FROM deploys WHERE id = ?').get(id)!;
   }
 
   has(market: number): boolean {
@@ -72,14 +72,14 @@ export class DeployRows {
   countNeeded(exchange: Hex): number {
     const sql = `SELECT count(*) AS n FROM deploys
                  WHERE exchange = ? AND is_needed = 1 AND status NOT IN ('mined', 'final')`;
-    return (this.#sql(sql).get(exchange) as { n: number }).n;
+    return this.#sql<{ n: number }>(sql).get(exchange)!.n;
   }
 
   /** Returns the deployments that are due, the longest waiting first. */
   due(limit: number): Deploy[] {
     const sql = `SELECT * FROM deploys WHERE status IN ('wanted', 'failed') AND not_before_ms <= ?
                  ORDER BY not_before_ms, id LIMIT ?`;
-    return this.#sql(sql).all(this.#nowMs(), limit) as Deploy[];
+    return this.#sql<Deploy>(sql).all(this.#nowMs(), limit);
   }
 
   /** @returns the job of the transaction about to be reserved */
@@ -100,13 +100,13 @@ export class DeployRows {
   /** The deployment for which this transaction was made. */
   whoseJob(job: number): Deploy {
     const sql = 'SELECT deploys.* FROM deploy_jobs JOIN deploys ON deploys.id = deploy WHERE deploy_jobs.id = ?';
-    return this.#sql(sql).get(job) as Deploy;
+    return this.#sql<Deploy>(sql).get(job)!;
   }
 
   /** Deployments under way whose transaction is not in this set go back to wanted. */
   takeOver(jobs: ReadonlySet<number | null>): void {
-    const found = this.#sql(`SELECT id, job FROM deploys WHERE status IN ('submitted', 'mined')`).all();
-    for (const { id, job } of found as { id: number; job: number }[]) {
+    const sql = `SELECT id, job FROM deploys WHERE status IN ('submitted', 'mined')`;
+    for (const { id, job } of this.#sql<{ id: number; job: number }>(sql).all()) {
       if (jobs.has(job)) continue;
       this.#sql('UPDATE deploys SET job = NULL WHERE id = ?').run(id);
       this.#move(id, 'wanted', null);
@@ -129,7 +129,7 @@ export class DeployRows {
   }
 
   #find(market: number, exchange: Hex): Deploy | undefined {
-    return this.#sql('SELECT * FROM deploys WHERE market = ? AND exchange = ?').get(market, exchange) as Deploy;
+    return this.#sql<Deploy>('SELECT * FROM deploys WHERE market = ? AND exchange = ?').get(market, exchange);
   }
 
   #move(id: number, status: DeployStatus, reason: string | null): void {
@@ -142,7 +142,7 @@ export class DeployRows {
     this.#news.add('deployment', { marketId, exchange, status, failures, reason });
   }
 
-  #sql(sql: string): Database.Statement<unknown[]> {
+  #sql<Row>(sql: string): Database.Statement<unknown[], Row> {
     return prepared(this.#db, sql);
   }
 }

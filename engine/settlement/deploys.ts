@@ -33,7 +33,7 @@ type DeploysOptions = {
   readonly node: ChainNode;
   readonly key: ChainKey;
   readonly chainId: number;
-  readonly chain: MarketChain;
+  readonly chain: MarketChain & { readonly marketFactory: Hex };
   readonly mostFeeWei: bigint;
   readonly nowMs: () => number;
 };
@@ -130,9 +130,9 @@ export class Deploys {
   /** The factory registers each market it creates with the current exchange contract, and other markets on request. */
   async #draft({ uuid }: Deploy): Promise<Draft> {
     const { node, chain } = this.#options;
-    const to = chain.marketFactory as Hex;
+    const to = chain.marketFactory;
     const { questionId } = marketIds(to, hexToBytes(uuid));
-    const isCreated = encodeFunctionData({ abi: FACTORY_ABI, functionName: 'isCreated', args: [questionId as Hex] });
+    const isCreated = encodeFunctionData({ abi: FACTORY_ABI, functionName: 'isCreated', args: [questionId] });
     const functionName = isTrue(await node.view(to, isCreated, 'latest')) ? 'register' : 'createMarket';
     return { to, data: encodeFunctionData({ abi: FACTORY_ABI, functionName, args: [uuid] }), gas: DEPLOY_GAS };
   }
@@ -174,7 +174,7 @@ export class Deploys {
     const { conditionId } = marketIds(chain.marketFactory, idBytes);
     const [yes, no] = outcomeTokenIds(chain, idBytes).map(BigInt);
     const tokens = encodeAbiParameters(parseAbiParameters('uint256, uint256'), [yes, no]);
-    return { conditionId: conditionId as Hex, tokens };
+    return { conditionId: conditionId, tokens };
   }
 
   #fail({ id, failures, is_needed }: Deploy, reason: string): void {

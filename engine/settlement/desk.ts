@@ -3,6 +3,7 @@
  * concurrently: one that waits for the node delays no other.
  */
 import { decodeErrorResult, type Hex } from 'viem';
+import { checkedHex } from '../../shared/base/hex.ts';
 import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
 import type { ChainNode } from '../../shared/chain/node.ts';
 import type { Relay } from '../../shared/chain/relay.ts';
@@ -94,7 +95,7 @@ function handlersOf({ node, contracts, news, relay, refused, settlement, money, 
     successorProblem: async ({ next }) => {
       const missing = () =>
         settlement.decisions.areUnderWay ? UNDER_WAY : missingMarkets(settlement.marketsOnTheirWay());
-      return { problem: await checks.successorProblem(settlement.rotation.newest, next as Hex, missing) };
+      return { problem: await checks.successorProblem(settlement.rotation.newest, checkedHex(next), missing) };
     },
     acknowledge: ({ news: number }) => {
       news.acknowledge(number);

@@ -88,7 +88,7 @@ export class Drafts {
     for (const work of pending) {
       if (work.kind !== KIND.TRADE || trades.length === most) break;
       const [maker, taker] = [this.#rows.order(work.maker_order!), this.#rows.order(work.taker_order!)];
-      const contract = (taker.exchange ?? this.#rotation.first) as Hex;
+      const contract = taker.exchange ?? this.#rotation.first;
       const fresh = [maker, taker].filter(({ id }) => !orders.has(id));
       const moreGas = tradeGas + (markets.has(work.market) ? 0 : SETS_GAS);
       const moreBytes = MATCH_BYTES + fresh.length * ORDER_BYTES;
@@ -162,7 +162,7 @@ export class Drafts {
   #assetsOf({ market }: Work): bigint[] {
     if (market === NO_MARKET) return [0n];
     const { marketFactory, usdc: collateral } = this.#contracts;
-    const idBytes = hexToBytes(this.#rows.market(market).uuid as Hex);
+    const idBytes = hexToBytes(this.#rows.market(market).uuid);
     return outcomeTokenIds({ marketFactory, collateral }, idBytes).map(BigInt);
   }
 
@@ -182,12 +182,12 @@ export class Drafts {
   }
 
   #conditionId(market: number): Hex {
-    const uuid = hexToBytes(this.#rows.market(market).uuid as Hex);
-    return marketIds(this.#contracts.marketFactory, uuid).conditionId as Hex;
+    const uuid = hexToBytes(this.#rows.market(market).uuid);
+    return marketIds(this.#contracts.marketFactory, uuid).conditionId;
   }
 
   #escrow({ account, exchange }: Work): Hex | null {
-    return account === FEE_ACCOUNT ? this.#rotation.exchange(exchange) : (this.#rows.escrow(account) as Hex | null);
+    return account === FEE_ACCOUNT ? this.#rotation.exchange(exchange) : this.#rows.escrow(account);
   }
 }
 
@@ -202,10 +202,10 @@ function isMove({ kind }: Work): boolean {
 
 function chainOrder(order: OrderRow): ChainTrade['maker'] {
   return {
-    hash: order.hash as Hex,
+    hash: order.hash,
     salt: BigInt(order.salt),
-    maker: order.maker as Hex,
-    signer: order.signer as Hex,
+    maker: order.maker,
+    signer: order.signer,
     tokenId: BigInt(order.token_id),
     makerAmount: order.maker_amount,
     takerAmount: order.taker_amount,
@@ -214,7 +214,7 @@ function chainOrder(order: OrderRow): ChainTrade['maker'] {
     feeBps: order.fee_bps,
     minTakerNet: order.min_taker_net,
     side: order.side,
-    signature: order.signature as Hex,
+    signature: order.signature,
   };
 }
 

@@ -54,7 +54,7 @@ type FollowerOptions = {
   /** In a cluster: calls `derive` in the transaction of a record. */
   readonly follow?: (shard: number, sequence: number) => void;
 };
-type Followed = { sequence: number; chain_low: number; chain_high: number; exchange: string | null };
+type Followed = { sequence: number; chain_low: number; chain_high: number; exchange: Hex | null };
 
 /** The files are of different times, or a journal was trimmed before settlement began: only an operator can help. */
 export class CannotFollow extends Error {
@@ -66,7 +66,7 @@ export class Follower {
   readonly #readers: (JournalReader | null)[];
   readonly #heads: JournalHead[];
   /** By shard: the contract that orders are signed for, or null for the contract in the settings. */
-  readonly #exchanges: (string | null)[];
+  readonly #exchanges: (Hex | null)[];
 
   constructor(options: FollowerOptions) {
     this.#options = options;
@@ -115,7 +115,7 @@ export class Follower {
    * The contracts that orders are signed for now: several while a change of contract is on its way through the shards.
    */
   get exchanges(): Hex[] {
-    return [...new Set(this.#exchanges.map((exchange) => (exchange ?? this.#options.rotation.first) as Hex))];
+    return [...new Set(this.#exchanges.map((exchange) => exchange ?? this.#options.rotation.first))];
   }
 
   /** The number of each shard's current contract. */
@@ -352,9 +352,9 @@ export class Follower {
     return this.#options.rotation.numberOf(this.#exchanges[shard]);
   }
 
-  #need(market: number, exchange: string | null): void {
+  #need(market: number, exchange: Hex | null): void {
     const { deploys, work } = this.#options;
-    deploys.want(market, work.market(market).uuid as Hex, (exchange ?? this.#options.rotation.first) as Hex, true);
+    deploys.want(market, work.market(market).uuid, exchange ?? this.#options.rotation.first, true);
   }
 }
 
@@ -364,6 +364,6 @@ const KIND_OF = new Map<number, NewWork['kind']>([
   [MOVEMENT.WITHDRAWAL, KIND.WITHDRAWAL],
 ]);
 
-function hexAt(words: Uint32Array, word: number, bytes: number): string {
+function hexAt(words: Uint32Array, word: number, bytes: number): Hex {
   return toHex(new Uint8Array(words.buffer, words.byteOffset + word * 4, bytes));
 }

@@ -4,11 +4,13 @@
  * still receives the state of settlement every second. On a standby of a cluster it applies the leader's records and
  * watches the chain until it is asked to lead.
  */
+
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { NICE_FOLLOWER, stepBack } from '../../shared/base/background.ts';
+import { checkedHex, type Hex, lowerHex } from '../../shared/base/hex.ts';
 import { chainKey } from '../../shared/chain/key.ts';
-import { ChainNode, type Hex } from '../../shared/chain/node.ts';
+import { ChainNode } from '../../shared/chain/node.ts';
 import { openNodes } from '../../shared/chain/nodes.ts';
 import { Relay } from '../../shared/chain/relay.ts';
 import { RelayToken } from '../../shared/chain/relayToken.ts';
@@ -47,7 +49,7 @@ const AHEAD = 'the chain has trades that the journals do not have: the data dire
 
 stepBack(NICE_FOLLOWER);
 const { keys, ...options } = await ShardKey.forAll(workerData as SettlementOptions);
-const lower = (address: string): Hex => address.toLowerCase() as Hex;
+const lower = (address: string): Hex => lowerHex(checkedHex(address));
 const { operatorKey, resolverKey, deployerKey, permitKey } = options;
 const [operator, resolver, deployer, permit] = [operatorKey, resolverKey, deployerKey, permitKey].map(chainKey);
 const relayer = options.relayerKey === null ? null : chainKey(options.relayerKey);

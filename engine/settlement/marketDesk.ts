@@ -1,5 +1,6 @@
 /** Answers about markets, their claims, and who may sign for them. */
 import { encodeFunctionData, type Hex, hexToBytes, maxUint256 } from 'viem';
+import { checkedHex } from '../../shared/base/hex.ts';
 import { EXCHANGE_ABI, TOKENS_ABI } from '../../shared/chain/exchangeAbi.ts';
 import type { BlockTag, ChainNode } from '../../shared/chain/node.ts';
 import { marketIds, outcomeTokenIds } from '../../shared/chain/outcomeTokens.ts';
@@ -30,7 +31,7 @@ export function marketHandlers(
   const isClaimed = async (wallet: Hex, marketId: Hex): Promise<boolean> => {
     const { conditionalTokens, marketFactory, usdc: collateral } = contracts;
     const idBytes = hexToBytes(marketId);
-    const condition = marketIds(marketFactory, idBytes).conditionId as Hex;
+    const condition = marketIds(marketFactory, idBytes).conditionId;
     const whole = encodeFunctionData({ abi: TOKENS_ABI, functionName: 'payoutDenominator', args: [condition] });
     if ((await words(conditionalTokens, whole, 1))[0] === 0n) return false;
     for (const token of outcomeTokenIds({ marketFactory, collateral }, idBytes)) {
@@ -58,11 +59,13 @@ export function marketHandlers(
     }
   };
   return {
-    deploy: ({ market, marketId }) => ({ isWanted: settlement.wantMarket(market, marketId as Hex) }),
+    deploy: ({ market, marketId }) => ({ isWanted: settlement.wantMarket(market, checkedHex(marketId)) }),
     decide: (decision) => settlement.wantDecision(decision),
     claimTransaction: ({ shard, sequence }) => ({ hash: settlement.claimTransaction(shard, sequence) }),
-    isDelegate: async ({ maker, signer }) => ({ isDelegate: await isDelegate(maker as Hex, signer as Hex) }),
-    nonceFloors: async ({ wallets }) => ({ floors: await Promise.all((wallets as Hex[]).map(nonceFloor)) }),
-    isClaimed: async ({ wallet, marketId }) => ({ isClaimed: await isClaimed(wallet as Hex, marketId as Hex) }),
+    isDelegate: async ({ maker, signer }) => ({ isDelegate: await isDelegate(checkedHex(maker), checkedHex(signer)) }),
+    nonceFloors: async ({ wallets }) => ({ floors: await Promise.all(wallets.map(checkedHex).map(nonceFloor)) }),
+    isClaimed: async ({ wallet, marketId }) => ({
+      isClaimed: await isClaimed(checkedHex(wallet), checkedHex(marketId)),
+    }),
   };
 }

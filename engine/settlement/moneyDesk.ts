@@ -1,5 +1,6 @@
 /** The gateway's questions about money between chain and ledger. */
-import type { AnswerOf, AskOf, ChainMoneyKind, ChainQuestion, Difference } from '../../shared/wire/chainQuestions.ts';
+import { checkedHex } from '../../shared/base/hex.ts';
+import type { AnswerOf, AskOf, ChainQuestion, Difference } from '../../shared/wire/chainQuestions.ts';
 import { referenceOf } from './chainMoney.ts';
 import type { MoneySide } from './moneySide.ts';
 import type { PaymentRows } from './paymentRows.ts';
@@ -41,7 +42,7 @@ export function moneyHandlers(
     openMoney: ({ limit, offset }) => {
       const [count, heldUpCount] = [money.countOpen(), payments.countHeldUp()];
       const rows = money.open(limit, offset).map((row) => ({
-        kind: row.kind as ChainMoneyKind,
+        kind: row.kind,
         wallet: row.wallet,
         amount: row.amount,
         reference: referenceOf(row),
@@ -64,7 +65,7 @@ export function moneyHandlers(
       return { count: payments.countPending(account) };
     },
     setEscrow: ({ account, wallet }) => {
-      work.setEscrow(account, wallet);
+      work.setEscrow(account, checkedHex(wallet));
       return null;
     },
     depositPermit: (ask) => permits.issue(ask),

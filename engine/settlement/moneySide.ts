@@ -107,13 +107,13 @@ export class MoneySide {
   }
 
   /** Adds a contract, whose events are followed from now on along with those of its predecessors. */
-  addExchange(exchange: string): void {
+  addExchange(exchange: Hex): void {
     this.#scanner.add(exchange);
   }
 
   /** Orders are signed for another contract from now on. */
-  rotate(exchange: string): void {
-    if (this.#scanner.exchanges().includes(exchange as Hex)) return;
+  rotate(exchange: Hex): void {
+    if (this.#scanner.exchanges().includes(exchange)) return;
     this.#scanner.add(exchange);
     this.#delegates.endAll();
   }
@@ -196,7 +196,7 @@ export class MoneySide {
     return this.#reconciliation.all(block);
   }
 
-  #take(exchange: string, events: readonly ChainEvent[]): void {
+  #take(exchange: Hex, events: readonly ChainEvent[]): void {
     for (const event of events) {
       if (event.is === 'exitRequested') this.#exits.requested(event, true);
       else if (event.is === 'exitCancelled') this.#exits.cancelled(event);

@@ -67,7 +67,7 @@ export class Outcomes {
   async read(job: number, receipt: Receipt): Promise<() => void> {
     const { exchange, work } = this.#rows.job(job);
     const results = receipt.isSuccess
-      ? await this.#resultsOf(work, exchange as Hex, receipt)
+      ? await this.#resultsOf(work, exchange, receipt)
       : work.map((each) => ({ work: each, is: 'again', reason: REVERTED }) as const);
     return () => {
       this.#rows.setMined(job, receipt);
@@ -193,7 +193,7 @@ function tradeId({ shard, sequence }: Work): bigint {
 
 function decodeLog({ topics, data }: Log) {
   try {
-    return decodeEventLog({ abi: EXCHANGE_ABI, topics: topics as [Hex, ...Hex[]], data });
+    return decodeEventLog({ abi: EXCHANGE_ABI, topics: [topics[0], ...topics.slice(1)], data });
   } catch {
     // The log is an event that settlement does not read.
     return null;
@@ -202,7 +202,7 @@ function decodeLog({ topics, data }: Log) {
 
 function failedPayment({ topics, data }: Log): (readonly [Hex, Hex])[] {
   try {
-    const { args } = decodeEventLog({ abi: PAYMENTS_ABI, topics: topics as [Hex, ...Hex[]], data });
+    const { args } = decodeEventLog({ abi: PAYMENTS_ABI, topics: [topics[0], ...topics.slice(1)], data });
     return [[args.operationId, args.reason]];
   } catch {
     // Another event of the contract, such as that of a role.

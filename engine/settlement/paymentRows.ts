@@ -28,8 +28,8 @@ export class PaymentRows {
                      WHERE older.status = 'pending' AND older.kind IN (${PAYMENTS}) AND older.account = work.account
                        AND older.id < work.id)
                  ORDER BY account LIMIT ?`;
-    const behind = this.#sql(sql).all(block, exchange, after, Number.MAX_SAFE_INTEGER, limit) as Work[];
-    const upTo = this.#sql(sql).all(block, exchange, -1, after, limit - behind.length) as Work[];
+    const behind = this.#sql<Work>(sql).all(block, exchange, after, Number.MAX_SAFE_INTEGER, limit);
+    const upTo = this.#sql<Work>(sql).all(block, exchange, -1, after, limit - behind.length);
     return [...behind, ...upTo];
   }
 
@@ -37,14 +37,14 @@ export class PaymentRows {
   countPending(account: number): number {
     const sql = `SELECT count(*) AS n FROM work INDEXED BY work_payments
                  WHERE status = 'pending' AND kind IN (${PAYMENTS}) AND account = ?`;
-    return (this.#sql(sql).get(account) as { n: number }).n;
+    return this.#sql<{ n: number }>(sql).get(account)!.n;
   }
 
   /** Counts payments that wait for a block. */
   countSent(): number {
     const sql = `SELECT count(*) AS n FROM work
                  WHERE ${IS_UNSETTLED} AND status = 'submitted' AND kind IN (${PAYMENTS})`;
-    return (this.#sql(sql).get() as { n: number }).n;
+    return this.#sql<{ n: number }>(sql).get()!.n;
   }
 
   /** Returns true if older work of the account, payments aside, is not in a block. */
@@ -60,7 +60,7 @@ export class PaymentRows {
   heldUp(limit: number, offset: number): HeldUpPayment[] {
     const sql = `SELECT work.*, address AS wallet FROM work JOIN escrows USING (account)
                  WHERE ${IS_HELD_UP} ORDER BY id LIMIT ? OFFSET ?`;
-    return this.#sql(sql).all(limit, offset) as HeldUpPayment[];
+    return this.#sql<HeldUpPayment>(sql).all(limit, offset);
   }
 
   /** Holds a payment back for so many blocks because of a bound; this does not count as a failure. */
@@ -74,7 +74,7 @@ export class PaymentRows {
                    WHERE history.work = work.id AND history.status = 'submitted') AS atMs
                  FROM work INDEXED BY work_paid WHERE kind IN (${PAYMENTS}) AND job IS NOT NULL ORDER BY job DESC`;
     const found: { account: number; amount: number; atMs: number }[] = [];
-    for (const sent of this.#sql(sql).iterate() as Iterable<(typeof found)[number]>) {
+    for (const sent of this.#sql<(typeof found)[number]>(sql).iterate()) {
       if (sent.atMs <= sinceMs) break;
       found.push(sent);
     }
@@ -85,15 +85,15 @@ export class PaymentRows {
   countWaitingSets(): number {
     const sql = `SELECT count(*) AS n FROM work WHERE ${IS_UNSETTLED} AND status <> 'mined'
                    AND kind IN (${KIND.SPLIT}, ${KIND.MERGE})`;
-    return (this.#sql(sql).get() as { n: number }).n;
+    return this.#sql<{ n: number }>(sql).get()!.n;
   }
 
   countHeldUp(): number {
-    return (this.#sql(`SELECT count(*) AS n FROM work WHERE ${IS_HELD_UP}`).get() as { n: number }).n;
+    return this.#sql<{ n: number }>(`SELECT count(*) AS n FROM work WHERE ${IS_HELD_UP}`).get()!.n;
   }
 
   countRefused(): number {
-    return (this.#sql(`SELECT count(*) AS n FROM work WHERE ${IS_REFUSED}`).get() as { n: number }).n;
+    return this.#sql<{ n: number }>(`SELECT count(*) AS n FROM work WHERE ${IS_REFUSED}`).get()!.n;
   }
 
   /** Hands the payments that this contract has not made to the next contract, to which its funds go. */
@@ -103,7 +103,7 @@ export class PaymentRows {
     this.#sql(sql).run(exchange);
   }
 
-  #sql(sql: string): Database.Statement<unknown[]> {
+  #sql<Row>(sql: string): Database.Statement<unknown[], Row> {
     return prepared(this.#db, sql);
   }
 }

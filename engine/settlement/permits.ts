@@ -14,6 +14,7 @@ import {
   keccak256,
   stringToBytes,
 } from 'viem';
+import { checkedHex } from '../../shared/base/hex.ts';
 import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
 import type { ChainKey } from '../../shared/chain/key.ts';
 import type { ChainNode } from '../../shared/chain/node.ts';
@@ -52,12 +53,12 @@ export class Permits {
   /** Rejects with an RpcError that carries the contract's error if the contract would refuse the deposit. */
   async issue(ask: DepositAsk): Promise<DepositPermit> {
     const { key, chainId, token } = this.#options;
-    const exchange = ask.exchange as Hex;
-    await this.#check(exchange, ask.wallet as Hex);
+    const [exchange, account, nonce] = [ask.exchange, ask.wallet, ask.nonce].map(checkedHex);
+    await this.#check(exchange, account);
     const permit = {
-      account: ask.wallet as Hex,
+      account,
       amount: BigInt(ask.amountMicro),
-      nonce: ask.nonce as Hex,
+      nonce,
       deadline: BigInt(ask.deadlineSec),
     };
     const domain = { name: DOMAIN_NAME, version: DOMAIN_VERSION, chainId, verifyingContract: exchange };

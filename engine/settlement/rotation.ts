@@ -88,12 +88,12 @@ export class Rotation {
    * Adds a contract; a repeat changes nothing.
    * @param timeMs the time of the record with the change
    */
-  add(exchange: string, timeMs: number): void {
+  add(exchange: Hex, timeMs: number): void {
     prepared(this.#db, 'INSERT OR IGNORE INTO exchanges (exchange, added_ms) VALUES (?, ?)').run(exchange, timeMs);
   }
 
   /** @param exchange null for the first contract */
-  numberOf(exchange: string | null): number {
+  numberOf(exchange: Hex | null): number {
     return exchange === null ? FIRST : this.#number.get(exchange)!;
   }
 
@@ -140,7 +140,7 @@ export class Rotation {
   /**
    * The contract that holds full sets that a wallet has made at this contract, of a market that was decided meanwhile.
    */
-  numberOfSets(exchange: string, { account, market }: Place): number {
+  numberOfSets(exchange: Hex, { account, market }: Place): number {
     const number = this.#number.get(exchange)!;
     const sql = `SELECT 1 FROM work WHERE market = ? AND kind = ${KIND.LATE_MOVE} AND account = ? AND exchange = ?`;
     const hasMoved = prepared(this.#db, sql).get(market, account, number) !== undefined;
@@ -151,7 +151,7 @@ export class Rotation {
    * Money has reached this contract after its funds were moved (MOVE-4). Called in the transaction that credits the
    * account.
    */
-  bring(exchange: string, { account, market }: Place): void {
+  bring(exchange: Hex, { account, market }: Place): void {
     const number = this.#number.get(exchange);
     if (number === undefined || !isLeft(this.#row(number).state)) return;
     const isDecided = market !== NO_MARKET && this.#work.market(market).payout_yes_ppm !== null;
@@ -234,7 +234,7 @@ export class Rotation {
 
   /** The successor must know the market's tokens before they arrive. */
   #want(market: number, number: number): void {
-    this.#deploys.want(market, this.#work.market(market).uuid as Hex, this.successor(number), true);
+    this.#deploys.want(market, this.#work.market(market).uuid, this.successor(number), true);
   }
 
   /** Accounts without a wallet have nothing on the chain. Records have positive sequence numbers. */

@@ -54,7 +54,7 @@ export class Scanner {
   }
 
   /** Follows the contract from now on; a known contract continues at its position. */
-  add(exchange: string): void {
+  add(exchange: Hex): void {
     prepared(this.#options.db, 'INSERT OR IGNORE INTO scans (exchange) VALUES (?)').run(exchange.toLowerCase());
   }
 

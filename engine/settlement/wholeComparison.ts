@@ -4,7 +4,7 @@
  */
 import type Database from 'better-sqlite3';
 import { decodeFunctionResult, encodeFunctionData } from 'viem';
-import { bytesToUuid, tryParseHex, UUID_BYTES } from '../../shared/base/hex.ts';
+import { bytesToUuid, lowerHex, tryParseHex, UUID_BYTES } from '../../shared/base/hex.ts';
 import { preparedValue } from '../../shared/base/prepared.ts';
 import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
 import { ChainNode, type Hex } from '../../shared/chain/node.ts';
@@ -95,5 +95,5 @@ async function addressOf(node: ChainNode, exchange: Hex, functionName: 'usdc' | 
   const call = { abi: EXCHANGE_ABI, functionName } as const;
   const data = await node.view(exchange, encodeFunctionData(call), 'latest');
   if (data.length !== 2 + 64) throw new CannotCompare(`RPC_URL: no contract of an exchange is at ${exchange} there`);
-  return decodeFunctionResult({ ...call, data }).toLowerCase() as Hex;
+  return lowerHex(decodeFunctionResult({ ...call, data }));
 }

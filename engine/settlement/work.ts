@@ -9,7 +9,8 @@
  */
 import type Database from 'better-sqlite3';
 import { OUTCOME, type SettlementStatus, SIDE } from '../../shared/base/codes.ts';
-import { prepared } from '../../shared/base/prepared.ts';
+import { prepared, preparedValue } from '../../shared/base/prepared.ts';
+import type { Hex } from '../../shared/chain/node.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 
 export const KIND = {
@@ -60,7 +61,7 @@ export type NewWork = Omit<Work, 'id' | 'status' | 'job' | 'failures' | 'created
 
 type MarketRow = {
   /** 0x and 32 hex digits. */
-  readonly uuid: string;
+  readonly uuid: Hex;
   readonly ticks_per_unit: number;
   /** Null if undecided. */
   readonly payout_yes_ppm: number | null;
@@ -72,11 +73,11 @@ export type OrderRow = {
   readonly slot: number | null;
   readonly outcome: number;
   /** Null for the contract in the settings. */
-  readonly exchange: string | null;
-  readonly hash: string;
+  readonly exchange: Hex | null;
+  readonly hash: Hex;
   readonly salt: string;
-  readonly maker: string;
-  readonly signer: string;
+  readonly maker: Hex;
+  readonly signer: Hex;
   readonly token_id: string;
   readonly maker_amount: number;
   readonly taker_amount: number;
@@ -85,7 +86,7 @@ export type OrderRow = {
   readonly fee_bps: number;
   readonly min_taker_net: number;
   readonly side: number;
-  readonly signature: string;
+  readonly signature: Hex;
   /** Tokens received by a BUY or USDC received by a SELL, before fees, over all its fills that were not unwound. */
   readonly received: number;
 };
@@ -141,7 +142,7 @@ export class WorkRows {
   }
 
   get(id: number): Work | undefined {
-    return this.#sql('SELECT * FROM work WHERE id = ?').get(id) as Work | undefined;
+    return this.#sql<Work>('SELECT * FROM work WHERE id = ?').get(id);
   }
 
   /**
@@ -153,7 +154,7 @@ export class WorkRows {
     const sql = `SELECT * FROM work WHERE status = 'pending' AND not_before <= ? AND exchange <= ?
                    AND kind NOT IN (${PAYMENTS}, ${KIND.RESOLUTION}) AND ${IS_MARKET_THERE} AND ${IS_DECIDED_THERE}
                  ORDER BY id LIMIT ?`;
-    return this.#sql(sql).all(block, exchange, limit) as Work[];
+    return this.#sql<Work>(sql).all(block, exchange, limit);
   }
 
   /** True if the contract has work to do, payments aside, or a failed trade that waits for an administrator. */
@@ -171,13 +172,13 @@ export class WorkRows {
   /** The number of unsettled works of the contract, including failed trades. */
   countUnsettledAt(exchange: number): number {
     const sql = `SELECT count(*) AS n FROM work WHERE exchange = ? AND status <> 'settled' AND unwound_ms IS NULL`;
-    return (this.#sql(sql).get(exchange) as { n: number }).n;
+    return this.#sql<{ n: number }>(sql).get(exchange)!.n;
   }
 
   /** The sequence number of the shard's last trade; 0 before the first. */
   lastTrade(shard: number): number {
     const sql = `SELECT max(sequence) AS last FROM work WHERE shard = ? AND kind = ${KIND.TRADE}`;
-    return (this.#sql(sql).get(shard) as { last: number | null }).last ?? 0;
+    return this.#sql<{ last: number | null }>(sql).get(shard)!.last ?? 0;
   }
 
   /** Returns true if an older trade of either order is not on the chain: this trade may be waiting for it. */
@@ -191,7 +192,7 @@ export class WorkRows {
   /** The job of the claim in this record; null while it waits. */
   jobOfClaim(shard: number, sequence: number): number | null {
     const sql = `SELECT job FROM work WHERE shard = ? AND kind = ${KIND.CLAIM} AND sequence = ? LIMIT 1`;
-    return (this.#sql(sql).get(shard, sequence) as { job: number | null } | undefined)?.job ?? null;
+    return this.#sql<{ job: number | null }>(sql).get(shard, sequence)?.job ?? null;
   }
 
   submit(id: number, job: number): void {
@@ -206,7 +207,7 @@ export class WorkRows {
   /** The jobs of work that is sent and not settled. */
   jobsUnderWay(): number[] {
     const sql = `SELECT DISTINCT job FROM work WHERE status IN ('submitted', 'mined')`;
-    return (this.#sql(sql).all() as { job: number }[]).map(({ job }) => job);
+    return preparedValue<[], number>(this.#db, sql).all();
   }
 
   setStatus(id: number, status: SettlementStatus, reason: string | null = null): void {
@@ -229,7 +230,7 @@ export class WorkRows {
     const sql = `UPDATE work SET unwound_ms = ?
                  WHERE shard = ? AND kind = ${KIND.TRADE} AND sequence = ? AND part = 0 AND unwound_ms IS NULL
                  RETURNING *`;
-    const found = this.#sql(sql).get(timeMs, shard, tradeSequence) as Work | undefined;
+    const found = this.#sql<Work>(sql).get(timeMs, shard, tradeSequence);
     if (found === undefined) return;
     this.#receive(found, -1);
     // An older settlement.db does not know yet that the trade failed; the trade may not be sent again.
@@ -241,7 +242,7 @@ export class WorkRows {
   oldestPendingMs(exchange: number): { readonly trade: number | null; readonly any: number | null } {
     const oldest = (of: string): number | null => {
       const sql = `SELECT created_ms AS at FROM work WHERE status = 'pending' ${of} ORDER BY created_ms LIMIT 1`;
-      return (this.#sql(sql).get() as { at: number } | undefined)?.at ?? null;
+      return this.#sql<{ at: number }>(sql).get()?.at ?? null;
     };
     const waits = `kind IN (${PAYMENTS}) AND EXISTS (SELECT 1 FROM work AS older WHERE older.status = 'pending'
       AND older.kind IN (${PAYMENTS}) AND older.account = work.account AND older.id <= work.id
@@ -251,9 +252,8 @@ export class WorkRows {
 
   /** Counts unsettled work by status. */
   countUnsettled(): Record<'pending' | 'submitted' | 'mined', number> {
-    const sql = `SELECT status, count(*) AS n FROM work
-                 WHERE ${IS_UNSETTLED} GROUP BY status`;
-    const found = this.#sql(sql).all() as { status: 'pending' | 'submitted' | 'mined'; n: number }[];
+    const sql = `SELECT status, count(*) AS n FROM work WHERE ${IS_UNSETTLED} GROUP BY status`;
+    const found = this.#sql<{ status: 'pending' | 'submitted' | 'mined'; n: number }>(sql).all();
     const counts = { pending: 0, submitted: 0, mined: 0 };
     for (const { status, n } of found) counts[status] = n;
     return counts;
@@ -261,14 +261,13 @@ export class WorkRows {
 
   /** Counts failed trades; unwound trades do not count. */
   countFailed(): number {
-    return (
-      this.#sql(`SELECT count(*) AS n FROM work WHERE status = 'failed' AND unwound_ms IS NULL`).get() as { n: number }
-    ).n;
+    const sql = `SELECT count(*) FROM work WHERE status = 'failed' AND unwound_ms IS NULL`;
+    return preparedValue<[], number>(this.#db, sql).get()!;
   }
 
   history(id: number): { status: SettlementStatus; at_ms: number }[] {
-    const found = this.#sql('SELECT status, at_ms FROM history WHERE work = ? ORDER BY step');
-    return found.all(id) as { status: SettlementStatus; at_ms: number }[];
+    const sql = 'SELECT status, at_ms FROM history WHERE work = ? ORDER BY step';
+    return this.#sql<{ status: SettlementStatus; at_ms: number }>(sql).all(id);
   }
 
   addOrder(order: Omit<OrderRow, 'id' | 'received'>): void {
@@ -281,12 +280,12 @@ export class WorkRows {
   }
 
   order(id: number): OrderRow {
-    return this.#sql('SELECT * FROM orders WHERE id = ?').get(id) as OrderRow;
+    return this.#sql<OrderRow>('SELECT * FROM orders WHERE id = ?').get(id)!;
   }
 
   openOrder(shard: number, slot: number): number | null {
-    const found = this.#sql('SELECT id FROM orders WHERE shard = ? AND slot = ?').get(shard, slot);
-    return (found as { id: number } | undefined)?.id ?? null;
+    const sql = 'SELECT id FROM orders WHERE shard = ? AND slot = ?';
+    return this.#sql<{ id: number }>(sql).get(shard, slot)?.id ?? null;
   }
 
   closeOrder(id: number): void {
@@ -303,7 +302,7 @@ export class WorkRows {
     ).run(id);
   }
 
-  setMarket(market: number, uuid: string, ticksPerUnit: number): void {
+  setMarket(market: number, uuid: Hex, ticksPerUnit: number): void {
     this.#sql('INSERT OR IGNORE INTO markets VALUES (?, ?, ?, NULL)').run(market, uuid, ticksPerUnit);
   }
 
@@ -329,17 +328,17 @@ export class WorkRows {
   /** Undefined until the journal was followed to the market's creation. */
   findMarket(market: number): MarketRow | undefined {
     const sql = 'SELECT uuid, ticks_per_unit, payout_yes_ppm FROM markets WHERE market = ?';
-    return this.#sql(sql).get(market) as MarketRow | undefined;
+    return this.#sql<MarketRow>(sql).get(market);
   }
 
   /** The first wallet of an account stays its escrow. */
-  setEscrow(account: number, address: string): void {
+  setEscrow(account: number, address: Hex): void {
     this.#sql('INSERT OR IGNORE INTO escrows VALUES (?, ?)').run(account, address.toLowerCase());
   }
 
-  escrow(account: number): string | null {
-    const found = this.#sql('SELECT address FROM escrows WHERE account = ?').get(account);
-    return (found as { address: string } | undefined)?.address ?? null;
+  escrow(account: number): Hex | null {
+    const sql = 'SELECT address FROM escrows WHERE account = ?';
+    return this.#sql<{ address: Hex }>(sql).get(account)?.address ?? null;
   }
 
   /**
@@ -347,12 +346,12 @@ export class WorkRows {
    * in the transaction of the change.
    */
   nextMark(): number {
-    return (this.#sql('UPDATE marks SET number = number + 1 WHERE id = 1 RETURNING number').get() as { number: number })
-      .number;
+    const sql = 'UPDATE marks SET number = number + 1 WHERE id = 1 RETURNING number';
+    return preparedValue<[], number>(this.#db, sql).get()!;
   }
 
   get mark(): number {
-    return (this.#sql('SELECT number FROM marks WHERE id = 1').get() as { number: number }).number;
+    return preparedValue<[], number>(this.#db, 'SELECT number FROM marks WHERE id = 1').get()!;
   }
 
   addMirrored(reference: string): void {
@@ -364,7 +363,7 @@ export class WorkRows {
   }
 
   /** @param batch the id of the batch; null for a movement */
-  addJob(exchange: string, work: readonly Work[], batch: string | null): number {
+  addJob(exchange: Hex, work: readonly Work[], batch: string | null): number {
     const ids = JSON.stringify(work.map(({ id }) => id));
     const added = this.#sql('INSERT INTO jobs (exchange, work, batch) VALUES (?, ?, ?)').run(exchange, ids, batch);
     return Number(added.lastInsertRowid);
@@ -380,10 +379,11 @@ export class WorkRows {
     this.#sql('UPDATE jobs SET is_final = 1 WHERE id = ?').run(job);
   }
 
-  job(id: number): { readonly exchange: string; readonly work: readonly Work[] } {
-    const found = this.#sql('SELECT exchange, work FROM jobs WHERE id = ?').get(id);
-    const { exchange, work } = found as { exchange: string; work: string };
-    return { exchange, work: (JSON.parse(work) as number[]).map((each) => this.get(each)!) };
+  job(id: number): { readonly exchange: Hex; readonly work: readonly Work[] } {
+    const sql = 'SELECT exchange, work FROM jobs WHERE id = ?';
+    const { exchange, work } = this.#sql<{ exchange: Hex; work: string }>(sql).get(id)!;
+    const ids: number[] = JSON.parse(work);
+    return { exchange, work: ids.map((each) => this.get(each)!) };
   }
 
   #note(work: number, status: SettlementStatus): void {
@@ -393,7 +393,7 @@ export class WorkRows {
     ).run({ work, status, at_ms: this.#nowMs() });
   }
 
-  #sql(sql: string): Database.Statement<unknown[]> {
+  #sql<Row>(sql: string): Database.Statement<unknown[], Row> {
     return prepared(this.#db, sql);
   }
 }

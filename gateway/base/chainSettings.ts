@@ -4,6 +4,7 @@
  */
 
 import type { SignerAt } from '../../shared/base/chainFacts.ts';
+import { ADDRESS_BYTES, lowerHex, tryParseHex } from '../../shared/base/hex.ts';
 import { MOST_MOVEMENT_FEE_MICRO } from '../../shared/base/movementFee.ts';
 
 /**
@@ -135,7 +136,7 @@ function readSigner(read: Reader, job: ChainJob, url: string): KeySource | strin
   if (other !== undefined) return `${other} and ${job}_SIGNER: set one of them`;
   const name = `${job}_SIGNER_ADDRESS`;
   const address = read.text(name, '');
-  if (!/^0x[0-9a-fA-F]{40}$/.test(address))
+  if (!tryParseHex(address, ADDRESS_BYTES, new Uint8Array(ADDRESS_BYTES), 0))
     return `${name}: expected 0x and 40 hex digits, the address of the signer's key`;
-  return Object.freeze({ signer: Object.freeze({ url, address: address.toLowerCase() as `0x${string}` }) });
+  return Object.freeze({ signer: Object.freeze({ url, address: lowerHex(address) }) });
 }

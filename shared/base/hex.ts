@@ -4,12 +4,16 @@
  * a part of the value.
  */
 
+/** `0x` and hex digits. */
+export type Hex = `0x${string}`;
+
 export const ADDRESS_BYTES = 20;
 export const HASH_BYTES = 32;
 export const UUID_BYTES = 16;
 export const UINT256_BYTES = 32;
 
 const BYTE_TO_HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+const HEX_FORM = /^0x[0-9a-fA-F]*$/;
 const NOT_A_DIGIT = 255;
 const DIGIT_OF_CODE = new Uint8Array(128).fill(NOT_A_DIGIT);
 for (let digit = 0; digit < 16; digit++) {
@@ -36,7 +40,7 @@ const limbs = new Uint16Array(UINT256_BYTES / 2);
 /**
  * `0x` and exactly 2 * byteLength hex digits of either case; the checksum in the case of an address is not verified.
  */
-export function tryParseHex(text: string, byteLength: number, out: Uint8Array, offset: number): boolean {
+export function tryParseHex(text: string, byteLength: number, out: Uint8Array, offset: number): text is Hex {
   if (text.length !== 2 + 2 * byteLength) return false;
   if (text.charCodeAt(0) !== CODE_0 || text.charCodeAt(1) !== CODE_X) return false;
   for (let index = 0; index < byteLength; index++) {
@@ -48,7 +52,7 @@ export function tryParseHex(text: string, byteLength: number, out: Uint8Array, o
 }
 
 /** Lowercase hex with the `0x` prefix. */
-export function toHex(bytes: Uint8Array, offset = 0, length = bytes.length - offset): string {
+export function toHex(bytes: Uint8Array, offset = 0, length = bytes.length - offset): Hex {
   let text = '0x';
   let index = offset;
   // Four bytes at a time: a text is copied while it is short, and later on each addition is an object.
@@ -57,7 +61,22 @@ export function toHex(bytes: Uint8Array, offset = 0, length = bytes.length - off
     text += high + BYTE_TO_HEX[bytes[index + 2]] + BYTE_TO_HEX[bytes[index + 3]];
   }
   for (; index < offset + length; index++) text += BYTE_TO_HEX[bytes[index]];
+  return text as Hex;
+}
+
+/** Throws for a text of another form. */
+export function checkedHex(text: string): Hex {
+  if (!isHex(text)) throw new Error(`${text} is not hex`);
   return text;
+}
+
+export function isHex(text: string): text is Hex {
+  return HEX_FORM.test(text);
+}
+
+/** With digits in lower case: an address without its checksum. */
+export function lowerHex(hex: Hex): Hex {
+  return `0x${hex.slice(2).toLowerCase()}`;
 }
 
 /** The 8-4-4-4-12 form in either case; false when the text is anything else. */

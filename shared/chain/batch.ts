@@ -83,7 +83,7 @@ function signedOrder(order: ChainOrder) {
   const { salt, maker, signer, tokenId, side, signature } = order;
   return {
     order: {
-      ...{ salt, maker, signer, taker: ZERO_ADDRESS as Address, tokenId, side },
+      ...{ salt, maker, signer, taker: ZERO_ADDRESS, tokenId, side },
       makerAmount: BigInt(order.makerAmount),
       takerAmount: BigInt(order.takerAmount),
       expiration: BigInt(order.expirationSec),

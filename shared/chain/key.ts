@@ -2,9 +2,11 @@
  * A key that signs transactions: a secret of this process, which stays inside the object and is in no error, or the key
  * of a signer elsewhere (signer.ts).
  */
+
 import { keccak256 as keccakOf, parseSignature, serializeTransaction } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import type { KeyOrigin, SignerAt } from '../base/chainFacts.ts';
+import { isHex, lowerHex } from '../base/hex.ts';
 import type { Hex } from './node.ts';
 import { signBy } from './signer.ts';
 
@@ -42,11 +44,11 @@ export function chainKey(origin: KeyOrigin): ChainKey {
 }
 
 function ownKey(secret: string): Pick<ChainKey, 'address' | 'signHash'> {
-  if (!/^0x[0-9a-fA-F]{64}$/.test(secret)) throw new Error('a key is 0x and 64 hex digits');
-  const account = privateKeyToAccount(secret as Hex);
-  return { address: account.address.toLowerCase() as Hex, signHash: (hash) => account.sign({ hash }) };
+  if (!isHex(secret) || secret.length !== 66) throw new Error('a key is 0x and 64 hex digits');
+  const account = privateKeyToAccount(secret);
+  return { address: lowerHex(account.address), signHash: (hash) => account.sign({ hash }) };
 }
 
 function keyElsewhere(at: SignerAt): Pick<ChainKey, 'address' | 'signHash'> {
-  return { address: at.address.toLowerCase() as Hex, signHash: (hash) => signBy(at, hash) };
+  return { address: lowerHex(at.address), signHash: (hash) => signBy(at, hash) };
 }

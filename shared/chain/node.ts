@@ -1,5 +1,6 @@
 /** The questions of settlement to a node, with every answer checked for its form (RPC-2). */
-import { type Hex, NodeUnreachable, type Rpc, RpcError } from './rpc.ts';
+import type { Hex } from '../base/hex.ts';
+import { NodeUnreachable, type Rpc, RpcError } from './rpc.ts';
 
 export type { Hex };
 
@@ -168,7 +169,7 @@ function toFields(value: unknown): Record<string, unknown> {
 
 function toHexText(value: unknown): Hex {
   if (typeof value !== 'string' || !/^0x(?:[0-9a-fA-F]{2})*$/.test(value)) throw malformed('no bytes in hex');
-  return value.toLowerCase() as Hex;
+  return `0x${value.slice(2).toLowerCase()}`;
 }
 
 function toHash(value: unknown): Hex {

@@ -3,12 +3,12 @@
  * id and two addresses, so that a market has its tokens before any transaction of it: they are signed into orders. A
  * test compares them with the contract.
  */
-import { ADDRESS_BYTES, toHex, tryParseHex, uint256ToDecimal } from '../base/hex.ts';
+import { ADDRESS_BYTES, type Hex, toHex, tryParseHex, uint256ToDecimal } from '../base/hex.ts';
 import { keccak256 } from '../crypto/keccak.ts';
 
 /** The factory that asks the questions, and the token that backs the outcomes. */
 export type MarketChain = { readonly marketFactory: string; readonly collateral: string };
-type MarketIds = { readonly questionId: string; readonly conditionId: string };
+type MarketIds = { readonly questionId: Hex; readonly conditionId: Hex };
 
 const WORD_BYTES = 32;
 const OUTCOMES = 2n;

@@ -10,7 +10,9 @@
  *   RELAY-3  `unused` is true of a block that is not below any finalized one that was named before.
  *   RELAY-4  With a node that hangs, no more than MOST_UNDER_WAY questions wait for it.
  */
+
 import { keccak256, parseTransaction, recoverTransactionAddress, type TransactionSerializedEIP1559 } from 'viem';
+import { checkedHex } from '../base/hex.ts';
 import { transferDigest } from '../crypto/eip3009.ts';
 import type {
   AuthorizationState,
@@ -74,14 +76,14 @@ export class Relay {
     railBalance: ({ address }) => this.#bounded(() => this.#token.balanceMicro(address)),
     railReachable: ({ address }) => this.#bounded(() => this.#isReachable(address)),
     railSigned: ({ address, digest, signature }) =>
-      this.#bounded(() => this.#token.isSignedBy(address, digest, signature)),
+      this.#bounded(() => this.#token.isSignedBy(checkedHex(address), checkedHex(digest), signature)),
     railPreflight: ({ transfer, signature }) => this.#bounded(() => this.#preflight(transfer, signature)),
     railSender: async () => this.#key.address,
     railNonce: () => this.#bounded(() => this.#options.node.transactionCount(this.#key.address, 'latest')),
     railFee: () => this.#bounded(() => this.#fee()),
     railEnvelope: (fields) => this.#bounded(() => this.#envelope(fields)),
     railBroadcast: ({ signed }) => this.#bounded(() => this.#broadcast(signed as TransactionSerializedEIP1559)),
-    railTransaction: ({ txHash }) => this.#bounded(() => this.#transaction(txHash as Hex)),
+    railTransaction: ({ txHash }) => this.#bounded(() => this.#transaction(checkedHex(txHash))),
     railAuthorization: ({ from, nonce, notBefore }) => this.#bounded(() => this.#authorization(from, nonce, notBefore)),
   };
   readonly #options: RelayOptions;
@@ -134,7 +136,7 @@ export class Relay {
     const stops = await Promise.all([token.isPaused(), token.isBlacklisted(from), token.isBlacklisted(to)]);
     if (stops.includes(true)) return 'blocked';
     const digest = transferDigest(await token.domain(), transfer);
-    if (!(await token.isSignedBy(from, digest, signature))) return 'signature';
+    if (!(await token.isSignedBy(checkedHex(from), digest, signature))) return 'signature';
     if ((await token.balanceMicro(from)) < valueMicro) return 'insufficient_balance';
     try {
       await node.simulate({ from: this.#key.address, ...(await token.callFor(transfer, digest, signature)) });
@@ -317,7 +319,7 @@ function keep<V>(map: Map<string, V>, name: string, value: V): void {
 const EVENTS: readonly Hex[] = [AUTHORIZATION_USED, AUTHORIZATION_CANCELLED];
 
 function topicsOf(from: string, nonce: string): [readonly Hex[], Hex, Hex] {
-  return [EVENTS, `0x${from.slice(2).padStart(64, '0')}`, nonce as Hex];
+  return [EVENTS, `0x${from.slice(2).padStart(64, '0')}`, checkedHex(nonce)];
 }
 
 function stateOf(event: Hex): 'used' | 'cancelled' {

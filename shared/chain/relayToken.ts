@@ -2,6 +2,7 @@
  * USDC on the chain, as the relay sees it: its views, the calls that carry out a signed transfer, and the transfers in
  * the logs of a transaction. Circle's token and DemoUsdc differ in their errors, so no error is read: views say why.
  */
+
 import {
   bytesToHex,
   decodeEventLog,
@@ -13,6 +14,7 @@ import {
   recoverAddress,
   toEventSelector,
 } from 'viem';
+import { checkedHex, isHex } from '../base/hex.ts';
 import { domainSeparator } from '../crypto/eip712.ts';
 import { NOT_CANONICAL, recoveryBit, SIGNATURE_BYTES } from '../crypto/signature.ts';
 import type { RailQuestions, RailTransfer, SignedTransfer } from '../wire/railQuestions.ts';
@@ -96,36 +98,30 @@ export class RelayToken {
     return this.#flag('paused', []);
   }
 
-  async isSignedBy(address: string, digest: string, signature: string): Promise<boolean> {
-    if (!WHOLE_BYTES.test(signature)) return false;
+  async isSignedBy(address: Hex, digest: Hex, signature: string): Promise<boolean> {
+    if (!isWholeBytes(signature)) return false;
     if (await isSignedByKey(address, digest, signature)) return true;
     const data = encodeFunctionData({
       abi: WALLET_ABI,
       functionName: 'isValidSignature',
-      args: [digest as Hex, signature as Hex],
+      args: [digest, signature],
     });
-    const answer = await this.#unlessReverted(this.#node.view(address as Hex, data, 'latest'));
+    const answer = await this.#unlessReverted(this.#node.view(address, data, 'latest'));
     // An address without code answers nothing.
     return answer !== null && answer.length === 66 && answer.startsWith(IS_SIGNED);
   }
 
   /** The call that carries out a transfer. Signatures of keys go the way that every version of the token has. */
-  async callFor(transfer: SignedTransfer, digest: string, signature: string): Promise<RelayCall> {
-    const { from, to, valueMicro, validAfterSec, validBeforeSec, nonce } = transfer;
-    const terms = [
-      from as Hex,
-      to as Hex,
-      BigInt(valueMicro),
-      BigInt(validAfterSec),
-      BigInt(validBeforeSec),
-      nonce as Hex,
-    ] as const;
+  async callFor(transfer: SignedTransfer, digest: Hex, signed: string): Promise<RelayCall> {
+    const { valueMicro, validAfterSec, validBeforeSec } = transfer;
+    const [from, to, nonce, signature] = [transfer.from, transfer.to, transfer.nonce, signed].map(checkedHex);
+    const terms = [from, to, BigInt(valueMicro), BigInt(validAfterSec), BigInt(validBeforeSec), nonce] as const;
     const functionName = 'transferWithAuthorization';
     if (!(await isSignedByKey(from, digest, signature))) {
-      const data = encodeFunctionData({ abi: BY_CONTRACT, functionName, args: [...terms, signature as Hex] });
+      const data = encodeFunctionData({ abi: BY_CONTRACT, functionName, args: [...terms, signature] });
       return { to: this.address, data, gas: GAS_BY_CONTRACT };
     }
-    const { r, s, yParity } = parseSignature(signature as Hex);
+    const { r, s, yParity } = parseSignature(signature);
     const data = encodeFunctionData({ abi: BY_KEY, functionName, args: [...terms, 27 + yParity, r, s] });
     return { to: this.address, data, gas: GAS_BY_KEY };
   }
@@ -175,14 +171,17 @@ export function isRevert(error: unknown): boolean {
 }
 
 const REVERTED = /revert|invalid opcode|out of gas/i;
-const WHOLE_BYTES = /^0x(?:[0-9a-fA-F]{2})*$/;
 const MOST_MICRO = BigInt(Number.MAX_SAFE_INTEGER);
 
-async function isSignedByKey(address: string, digest: string, signature: string): Promise<boolean> {
-  const bytes = hexToBytes(signature as Hex);
+function isWholeBytes(text: string): text is Hex {
+  return isHex(text) && text.length % 2 === 0;
+}
+
+async function isSignedByKey(address: Hex, digest: Hex, signature: Hex): Promise<boolean> {
+  const bytes = hexToBytes(signature);
   if (bytes.length !== SIGNATURE_BYTES || recoveryBit(bytes, 0) === NOT_CANONICAL) return false;
   try {
-    const signer = await recoverAddress({ hash: digest as Hex, signature: signature as Hex });
+    const signer = await recoverAddress({ hash: digest, signature });
     return signer.toLowerCase() === address;
   } catch {
     // r is not the x of a curve point, or the key would be the point at infinity.
@@ -192,7 +191,7 @@ async function isSignedByKey(address: string, digest: string, signature: string)
 
 function decode({ topics, data }: Log) {
   try {
-    return decodeEventLog({ abi: TOKEN_ABI, topics: topics as [Hex, ...Hex[]], data });
+    return decodeEventLog({ abi: TOKEN_ABI, topics: [topics[0], ...topics.slice(1)], data });
   } catch {
     // An event that the relay does not read.
     return null;

@@ -6,9 +6,10 @@
  *   RPC-1  A call ends within its time, and at most MOST_CALLS run at once: a node that hangs costs one time-out.
  *   RPC-2  A node is not trusted with more than its answer: what is malformed is an error, never a value.
  */
-import { assert } from '../base/assert.ts';
 
-export type Hex = `0x${string}`;
+import { assert } from '../base/assert.ts';
+import type { Hex } from '../base/hex.ts';
+
 export type Rpc = { call(method: string, params: readonly unknown[]): Promise<unknown> };
 
 const MOST_CALLS = 8;
@@ -147,6 +148,6 @@ function messageOf(error: unknown): string {
 /** Nodes give the data of a revert with it; one without any is known by its message alone. */
 function revertOf(error: unknown): Hex | null {
   const data = typeof error === 'object' && error !== null && 'data' in error ? error.data : null;
-  if (typeof data === 'string' && /^0x(?:[0-9a-fA-F]{2})*$/.test(data)) return data.toLowerCase() as Hex;
+  if (typeof data === 'string' && /^0x(?:[0-9a-fA-F]{2})*$/.test(data)) return `0x${data.slice(2).toLowerCase()}`;
   return /revert/i.test(messageOf(error)) ? '0x' : null;
 }

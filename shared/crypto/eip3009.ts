@@ -3,7 +3,7 @@
  * the document that a wallet shows (RULES.md 16.12). A transfer is good while validAfter < now < validBefore, both
  * strictly, and its nonce has neither been used nor cancelled.
  */
-import { ADDRESS_BYTES, HASH_BYTES, toHex, tryParseHex } from '../base/hex.ts';
+import { ADDRESS_BYTES, HASH_BYTES, type Hex, toHex, tryParseHex } from '../base/hex.ts';
 import { domainSeparator, type Eip712Domain } from './eip712.ts';
 import { keccak256 } from './keccak.ts';
 
@@ -40,7 +40,7 @@ const TYPE_HASH = keccak256(encoder.encode(TYPE));
 const CANCEL_TYPE_HASH = keccak256(encoder.encode('CancelAuthorization(address authorizer,bytes32 nonce)'));
 
 /** 0x and 64 hex digits; throws on a field that is not in its form. */
-export function transferDigest(domain: Eip712Domain, transfer: TransferAuthorization): string {
+export function transferDigest(domain: Eip712Domain, transfer: TransferAuthorization): Hex {
   const { from, to, valueMicro, validAfterSec, validBeforeSec, nonce } = transfer;
   const struct = new Uint8Array(7 * WORD);
   struct.set(TYPE_HASH, 0);
@@ -80,7 +80,7 @@ export function transferTypedData(domain: Eip712Domain, transfer: TransferAuthor
   };
 }
 
-function typedDigest(domain: Eip712Domain, struct: Uint8Array): string {
+function typedDigest(domain: Eip712Domain, struct: Uint8Array): Hex {
   const contract = new Uint8Array(ADDRESS_BYTES);
   if (!tryParseHex(domain.verifyingContract, ADDRESS_BYTES, contract, 0)) throw new RangeError('domain: no address');
   const separator = domainSeparator(domain.chainId, contract, domain.name, domain.version);

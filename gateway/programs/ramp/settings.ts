@@ -76,7 +76,7 @@ function readChain(text: (name: string) => string): RampChain | string | null {
   }
   const feeGwei = text('MOST_FEE_GWEI') || DEFAULT_FEE_GWEI;
   if (!/^[1-9][0-9]{0,8}$/.test(feeGwei)) return 'MOST_FEE_GWEI: expected a count of gwei';
-  return { rpcUrl, chainId, usdc: usdc as `0x${string}`, mostFeeWei: BigInt(feeGwei) * GWEI_WEI };
+  return { rpcUrl, chainId, usdc, mostFeeWei: BigInt(feeGwei) * GWEI_WEI };
 }
 
 function loopback(text: string): URL | null {

@@ -152,11 +152,11 @@ export class RampStore {
   }
 
   launchOfToken(tokenHash: string): LaunchRow | undefined {
-    return this.#prepared('SELECT * FROM launches WHERE token_hash = ?').get(tokenHash) as LaunchRow | undefined;
+    return this.#prepared<LaunchRow>('SELECT * FROM launches WHERE token_hash = ?').get(tokenHash);
   }
 
   launchOfVisitor(visitorHash: string): LaunchRow | undefined {
-    return this.#prepared('SELECT * FROM launches WHERE visitor_hash = ?').get(visitorHash) as LaunchRow | undefined;
+    return this.#prepared<LaunchRow>('SELECT * FROM launches WHERE visitor_hash = ?').get(visitorHash);
   }
 
   setVisitor(id: string, visitorHash: string): void {
@@ -168,15 +168,15 @@ export class RampStore {
   }
 
   deal(id: string): DealRow | undefined {
-    return this.#prepared('SELECT * FROM deals WHERE id = ?').get(id) as DealRow | undefined;
+    return this.#prepared<DealRow>('SELECT * FROM deals WHERE id = ?').get(id);
   }
 
   dealOfLaunch(launchId: string): DealRow | undefined {
-    return this.#prepared('SELECT * FROM deals WHERE launch_id = ?').get(launchId) as DealRow | undefined;
+    return this.#prepared<DealRow>('SELECT * FROM deals WHERE launch_id = ?').get(launchId);
   }
 
   openDeals(): DealRow[] {
-    return this.#prepared('SELECT * FROM deals WHERE is_open = 1 ORDER BY sequence').all() as DealRow[];
+    return this.#prepared<DealRow>('SELECT * FROM deals WHERE is_open = 1 ORDER BY sequence').all();
   }
 
   /** Newest first, before the sequence number. */
@@ -184,7 +184,7 @@ export class RampStore {
     const sql =
       'SELECT * FROM deals WHERE reference = ? AND kind = ? AND sequence < ? AND listed_ms <= ? ' +
       'ORDER BY sequence DESC LIMIT ?';
-    return this.#prepared(sql).all(reference, kind, beforeSequence, nowMs, limit) as DealRow[];
+    return this.#prepared<DealRow>(sql).all(reference, kind, beforeSequence, nowMs, limit);
   }
 
   /** Deals that succeeded or gave back between two moments, after the sequence number, oldest first. */
@@ -192,7 +192,7 @@ export class RampStore {
     const sql =
       "SELECT * FROM deals WHERE status IN ('success', 'refunded') AND updated_ms >= ? AND updated_ms < ? " +
       'AND sequence > ? ORDER BY sequence LIMIT ?';
-    return this.#prepared(sql).all(fromMs, beforeMs, afterSequence, limit) as DealRow[];
+    return this.#prepared<DealRow>(sql).all(fromMs, beforeMs, afterSequence, limit);
   }
 
   /**
@@ -203,7 +203,7 @@ export class RampStore {
     const sql =
       "SELECT * FROM deals WHERE kind = 'offramp' AND funded_ms IS NULL AND wallet = ? AND amount_micro = ? " +
       'ORDER BY is_open DESC, sequence LIMIT 1';
-    return this.#prepared(sql).get(wallet, amountMicro) as DealRow | undefined;
+    return this.#prepared<DealRow>(sql).get(wallet, amountMicro);
   }
 
   changeDeal(id: string, changes: Partial<DealRow>): void {
@@ -215,7 +215,7 @@ export class RampStore {
   }
 
   bankMicro(act: BankAct): number {
-    return this.#prepared('SELECT coalesce(sum(amount_micro), 0) FROM bank WHERE act = ?').pluck().get(act) as number;
+    return this.#value<number>('SELECT coalesce(sum(amount_micro), 0) FROM bank WHERE act = ?').get(act)!;
   }
 
   addTransfer(row: TransferRow): void {
@@ -223,7 +223,7 @@ export class RampStore {
   }
 
   openTransfers(): TransferRow[] {
-    return this.#prepared("SELECT * FROM transfers WHERE state = 'open' ORDER BY sequence").all() as TransferRow[];
+    return this.#prepared<TransferRow>("SELECT * FROM transfers WHERE state = 'open' ORDER BY sequence").all();
   }
 
   hasTransfer(purpose: TransferRow['purpose'], subject: string): boolean {
@@ -241,7 +241,7 @@ export class RampStore {
     const unsigned =
       "SELECT coalesce(sum(amount_micro), 0) FROM deals WHERE is_open = 1 AND kind = 'onramp' AND id NOT IN " +
       "(SELECT subject FROM transfers WHERE purpose = 'deliver' AND state <> 'dead')";
-    return (this.#value(sql).get() as number) + (this.#value(unsigned).get() as number);
+    return this.#value<number>(sql).get()! + this.#value<number>(unsigned).get()!;
   }
 
   addArrival(row: ArrivalRow): void {
@@ -249,15 +249,15 @@ export class RampStore {
   }
 
   arrivalOf(dealId: string): ArrivalRow | undefined {
-    return this.#prepared('SELECT * FROM arrivals WHERE deal_id = ?').get(dealId) as ArrivalRow | undefined;
+    return this.#prepared<ArrivalRow>('SELECT * FROM arrivals WHERE deal_id = ?').get(dealId);
   }
 
   arrival(txHash: string): ArrivalRow | undefined {
-    return this.#prepared('SELECT * FROM arrivals WHERE tx_hash = ?').get(txHash) as ArrivalRow | undefined;
+    return this.#prepared<ArrivalRow>('SELECT * FROM arrivals WHERE tx_hash = ?').get(txHash);
   }
 
   arrivalsToReturn(): ArrivalRow[] {
-    return this.#prepared("SELECT * FROM arrivals WHERE state = 'to_return'").all() as ArrivalRow[];
+    return this.#prepared<ArrivalRow>("SELECT * FROM arrivals WHERE state = 'to_return'").all();
   }
 
   changeArrival(txHash: string, changes: Partial<ArrivalRow>): void {
@@ -270,7 +270,7 @@ export class RampStore {
 
   hooksDue(nowMs: number, limit: number): HookRow[] {
     const sql = 'SELECT * FROM hooks WHERE due_ms <= ? ORDER BY due_ms, sequence LIMIT ?';
-    return this.#prepared(sql).all(nowMs, limit) as HookRow[];
+    return this.#prepared<HookRow>(sql).all(nowMs, limit);
   }
 
   delayHook(sequence: number, dueMs: number): void {
@@ -282,7 +282,7 @@ export class RampStore {
   }
 
   setting(name: string): string | undefined {
-    return this.#value('SELECT value FROM settings WHERE name = ?').get(name) as string | undefined;
+    return this.#value<string>('SELECT value FROM settings WHERE name = ?').get(name);
   }
 
   setSetting(name: string, value: string): void {
@@ -301,11 +301,11 @@ export class RampStore {
     this.#prepared(sql).run({ ...changes, key_value: value });
   }
 
-  #prepared(sql: string): Statement {
+  #prepared<Row>(sql: string): Statement<unknown[], Row> {
     return prepared(this.#database, sql);
   }
 
-  #value(sql: string): Statement {
+  #value<Value>(sql: string): Statement<unknown[], Value> {
     return preparedValue(this.#database, sql);
   }
 }
