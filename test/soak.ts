@@ -57,7 +57,7 @@ let failures = 0;
 for (let seed = Number(values.seed); Date.now() < endMs; seed++) {
   console.log(`\n== round with seed ${seed}`);
   Object.assign(process.env, { SOAK: 'on', SOAK_MINUTES: values.minutes, SEED: String(seed) });
-  const files = shuffled(FILES, new Random(seed));
+  const files = new Random(seed).shuffled(FILES);
   while (files.length > 0 && Date.now() < endMs) {
     const startMs = Date.now();
     const chosen = files.splice(0, FILES_AT_A_TIME);
@@ -79,9 +79,4 @@ function simulates(firstSeed: number, forMs: number): boolean {
   const options = ['--seed', String(firstSeed), '--minutes', String(forMs / MINUTE_MS)];
   const args = [...STRIPPED_BEFORE, 'test/sim/main.ts', ...options];
   return spawnSync(process.execPath, args, { cwd: ROOT, stdio: 'inherit' }).status === 0;
-}
-
-function shuffled(names: readonly string[], random: Random): string[] {
-  const left = [...names];
-  return names.map(() => left.splice(random.below(left.length), 1)[0]!);
 }

@@ -194,19 +194,19 @@ function insert(
   { rowid, columns }: TreeRow,
   aside: Aside | null,
 ): boolean {
-  const names = columnsOf(db, name, rowid === null);
+  const form = formOf(db, name, rowid === null, columns.length);
   const hasRowid = !/WITHOUT ROWID/i.test(sql);
-  const used = names.slice(0, columns.length);
+  const { used } = form;
   const values = columns.map((value, index) => (value === null && used[index]?.isRowid ? rowid : value));
   // Without this check SQLite would turn a number into text.
   const isOfTypes = used.every(({ type }, index) => isOfType(values[index], type));
-  if (columns.length > names.length || hasRowid !== (rowid !== null) || !isOfTypes) {
+  if (columns.length > used.length || hasRowid !== (rowid !== null) || !isOfTypes) {
     aside?.(name, { columns }, 'it is of another form than its table');
     return false;
   }
   try {
-    const list = used.map((column) => `"${column.name}"`).join(', ');
-    db.prepare(`INSERT INTO "${name}" (${list}) VALUES (${used.map(() => '?').join(', ')})`).run(values.map(bound));
+    form.insert ??= db.prepare(insertionOf(name, used));
+    form.insert.run(values.map(bound));
     return true;
   } catch (error) {
     if (!(error instanceof Database.SqliteError)) throw error;
@@ -214,6 +214,26 @@ function insert(
     aside?.(name, row, error.message);
     return false;
   }
+}
+
+type Form = { readonly used: ReturnType<typeof columnsOf>; insert?: Database.Statement };
+
+/** By connection. Its tables keep their columns while rows are copied into them. */
+const forms = new WeakMap<Database.Database, Map<string, Form>>();
+
+/** The columns of a table that a row of so many values has. */
+function formOf(db: Database.Database, table: string, isKeyFirst: boolean, count: number): Form {
+  const ofTables = forms.get(db) ?? new Map<string, Form>();
+  forms.set(db, ofTables);
+  const key = `${isKeyFirst} ${count} ${table}`;
+  const form = ofTables.get(key) ?? { used: columnsOf(db, table, isKeyFirst).slice(0, count) };
+  ofTables.set(key, form);
+  return form;
+}
+
+function insertionOf(table: string, used: Form['used']): string {
+  const list = used.map((column) => `"${column.name}"`).join(', ');
+  return `INSERT INTO "${table}" (${list}) VALUES (${used.map(() => '?').join(', ')})`;
 }
 
 function isOfType(value: Column, type: string): boolean {

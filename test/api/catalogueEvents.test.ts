@@ -3,12 +3,11 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { catalogueOf, titles } from '../support/catalogue.ts';
-import { fileScope } from '../support/fileScope.ts';
-import { type Json, startServer } from '../support/server.ts';
+import { type Json, sharedServer } from '../support/server.ts';
 
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 
-const server = await startServer(fileScope);
+const server = await sharedServer();
 const { create, refusal, get } = catalogueOf(server);
 
 describe('events', () => {

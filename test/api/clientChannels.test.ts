@@ -4,15 +4,14 @@ import { test } from 'node:test';
 import type { CandleEvent, MarketChangeEvent, TickerEvent } from '../../shared/client/stream/channelStream.ts';
 import { ExchangeStream, StreamError } from '../../shared/client/stream/exchangeStream.ts';
 import { eventually } from '../support/eventually.ts';
-import { fileScope } from '../support/fileScope.ts';
 import { Random } from '../support/random.ts';
-import { startServer } from '../support/server.ts';
+import { sharedServer } from '../support/server.ts';
 import { StreamProxy } from '../support/streamProxy.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 
 const SEED = 823;
 const UNKNOWN = '01900000-0000-7000-8000-000000000000';
-const server = await startServer(fileScope);
+const server = await sharedServer();
 const [maker, taker] = [await makeTrader(server), await makeTrader(server)];
 const market = await makeMarket(server);
 const TIMES = { firstRetryMs: 2, mostRetryMs: 20 };

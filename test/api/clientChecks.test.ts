@@ -7,10 +7,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { SIDE_NAMES, TIME_IN_FORCE_NAMES } from '../../shared/base/codes.ts';
 import { draftOrder, type OrderDraft, type OrderIntent, type OrderMarket } from '../../shared/client/order.ts';
-import { fileScope } from '../support/fileScope.ts';
 import { Random } from '../support/random.ts';
 import { seedOr, timesOf } from '../support/seeds.ts';
-import { startServer } from '../support/server.ts';
+import { sharedServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 
 const SEED = seedOr(2026_11_53);
@@ -20,7 +19,7 @@ const FORM_ERRORS: readonly unknown[] = ['VALIDATION_ERROR', 'INVALID_TICK', 'IN
 /** A size below a lot is below the least size of every market too, which the client leaves to the exchange. */
 const REFUSALS = [...FORM_ERRORS, 'BELOW_MIN_SIZE'];
 
-const server = await startServer(fileScope);
+const server = await sharedServer();
 const trader = await makeTrader(server, { requestsPerSecond: 10_000 });
 
 function intentOf(random: Random, market: OrderMarket): OrderIntent {

@@ -6,15 +6,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import { eventually } from '../support/eventually.ts';
-import { fileScope } from '../support/fileScope.ts';
-import { type Json, startServer } from '../support/server.ts';
+import { type Json, sharedServer } from '../support/server.ts';
 import { StreamClient } from '../support/streamClient.ts';
 import { makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
 const MAKERS = 5;
 const FORM = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z$/;
 
-const server = await startServer(fileScope);
+const server = await sharedServer();
 const signed = (trader: Trader) => trader.client.prepareSigned('GET', '/v1/ws').headers;
 const SCOPES = ['read:account', 'trade:orders', 'stream:market', 'stream:user'] as const;
 

@@ -8,12 +8,11 @@ import { test } from 'node:test';
 import Sqlite from 'better-sqlite3';
 import { CLOSE_REASON, ORDER_STATUS } from '../../shared/base/codes.ts';
 import { eventually } from '../support/eventually.ts';
-import { fileScope } from '../support/fileScope.ts';
-import { startServer } from '../support/server.ts';
+import { sharedServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
 
 const HEARTBEAT = '/v1/orders/heartbeat';
-const server = await startServer(fileScope);
+const server = await sharedServer();
 
 test('it is for keys that trade, with no fields', async () => {
   const alice = await makeTrader(server);
@@ -32,8 +31,10 @@ test('it is for keys that trade, with no fields', async () => {
 test('who falls silent loses all open orders, and nobody else does, over a restart and a pause', async (t) => {
   const markets = [await makeMarket(server), await makeMarket(server), await makeMarket(server)];
   let [alice, bob] = [await makeTrader(server), await makeTrader(server)];
+  const hashes: Buffer[] = [];
   for (const market of markets) {
-    await alice.place(market, { price: '0.40', size: '5' });
+    const { order_hash } = await alice.place(market, { price: '0.40', size: '5' });
+    hashes.push(Buffer.from(order_hash.slice(2), 'hex'));
     await bob.place(market, { price: '0.41', size: '5' });
   }
   await server.admin.pause();
@@ -55,9 +56,11 @@ test('who falls silent loses all open orders, and nobody else does, over a resta
   assert.equal((await alice.holdings(markets[0])).reserved, 0);
   await assertBalanced(server);
 
+  await server.admin.resume();
   await server.stop();
   const readDb = new Sqlite(join(server.dataDir, 'read.db'), { readonly: true });
   t.after(() => readDb.close());
-  const reasons = readDb.prepare('SELECT reason FROM orders WHERE status = ?').pluck().all(ORDER_STATUS.CANCELLED);
+  const reason = readDb.prepare('SELECT reason FROM orders WHERE hash = ? AND status = ?').pluck();
+  const reasons = hashes.map((hash) => reason.get(hash, ORDER_STATUS.CANCELLED));
   assert.deepEqual(reasons, Array(3).fill(CLOSE_REASON.HEARTBEAT));
 });

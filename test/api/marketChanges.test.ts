@@ -1,12 +1,11 @@
 /** The channel `market`: every change of a market, once and in order, for one, an event or all (RULES.md 8.23). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fileScope } from '../support/fileScope.ts';
-import { type Json, startServer } from '../support/server.ts';
+import { type Json, sharedServer } from '../support/server.ts';
 import { StreamClient } from '../support/streamClient.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 
-const server = await startServer(fileScope);
+const server = await sharedServer();
 const UNKNOWN = '01900000-0000-7000-8000-000000000000';
 const STATE = ['status', 'stage', 'fee_bps', 'trading_starts_at', 'trading_ends_at', 'resolved_at', 'settled_at'];
 

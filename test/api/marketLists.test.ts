@@ -4,13 +4,12 @@ import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import type { Market } from '../../shared/client/types.ts';
 import { catalogueOf, FAR, titles } from '../support/catalogue.ts';
-import { fileScope } from '../support/fileScope.ts';
-import { type Json, startServer } from '../support/server.ts';
+import { type Json, sharedServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 
 const DAY_MS = 86_400_000;
 
-const server = await startServer(fileScope);
+const server = await sharedServer();
 const { create, get } = catalogueOf(server);
 
 describe('the list of markets', async () => {

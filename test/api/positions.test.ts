@@ -4,11 +4,10 @@ import { afterEach, describe, test } from 'node:test';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import type { Position } from '../../shared/client/types.ts';
 import { onLedgerOnly } from '../support/backend.ts';
-import { fileScope } from '../support/fileScope.ts';
-import { startServer } from '../support/server.ts';
+import { sharedServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
-const server = await startServer(fileScope);
+const server = await sharedServer();
 const UNKNOWN_MARKET = '01900000-0000-7000-8000-000000000000';
 const NOT_ALLOWED = [409, 'CONFLICT', 'market status does not allow this'] as const;
 const NOTHING = [404, 'NOT_FOUND', 'nothing to claim'] as const;

@@ -5,11 +5,10 @@ import type { OrderMarket } from '../../shared/client/order.ts';
 import type { Market } from '../../shared/client/types.ts';
 import { backend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
-import { fileScope } from '../support/fileScope.ts';
-import { startServer } from '../support/server.ts';
+import { sharedServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
-const server = await startServer(fileScope);
+const server = await sharedServer();
 const START = 1_000_000_000;
 const UNKNOWN_MARKET = '01900000-0000-7000-8000-000000000000';
 const NOT_ALLOWED = [409, 'CONFLICT', 'market status does not allow this'] as const;

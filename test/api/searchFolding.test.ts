@@ -3,10 +3,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { catalogueOf } from '../support/catalogue.ts';
 import { eventually } from '../support/eventually.ts';
-import { fileScope } from '../support/fileScope.ts';
-import { type Json, startServer } from '../support/server.ts';
+import { type Json, sharedServer } from '../support/server.ts';
 
-const server = await startServer(fileScope);
+const server = await sharedServer();
 const { create, get } = catalogueOf(server);
 
 /** Two spellings of one thing: each finds the other, and itself. */
@@ -58,7 +57,7 @@ async function ids(path: string, list: string, search: string): Promise<string[]
 
 describe('a search', async () => {
   for (const [index, title] of [...texts].entries()) {
-    const event = await server.admin.createEvent({ title, slug: `event-${index}` });
+    const event = await server.admin.createEvent({ title, slug: `folding-${index}` });
     await create({ title, event_id: event.id });
     await create({ title: 'Otherwise', description: `About ${title}.` });
   }

@@ -3,8 +3,8 @@
  * process has used is in /proc/<pid>/stat, with that of its children that have ended and were waited for. It says what
  * a test costs on a machine that is busy with other things as well, which the time on the clock does not.
  *
- * For `--import` in a test process; it writes what it has counted when the process exits. In a group that runs its
- * files one after the other each file has a line of its own.
+ * For `--import` in a test process; it writes what it has counted after each file, so that a process that is ended for
+ * its time leaves that, and when it exits. In a group that runs its files one after the other each has a line.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -27,10 +27,7 @@ const directory = isMainThread ? process.env[DIRECTORY_SETTING] : undefined;
 if (directory !== undefined) {
   delete process.env[DIRECTORY_SETTING];
   const entry = relative(ROOT, process.argv[1] ?? '');
-  process.on('exit', () => {
-    endFile(entry);
-    writeFileSync(join(directory, `${process.pid}.json`), JSON.stringify(counted));
-  });
+  process.on('exit', () => endFile(entry));
 }
 
 /** This file has used what was used since the last call. */
@@ -40,6 +37,7 @@ export function endFile(file: string): void {
   // Fewer than before: a process below has ended without being waited for, as those of a browser do.
   counted.push({ file, seconds: Math.max(0, ticks - countedTicks) / TICKS_PER_SECOND });
   countedTicks = ticks;
+  writeFileSync(join(directory, `${process.pid}.json`), JSON.stringify(counted));
 }
 
 export const isCounting = directory !== undefined;

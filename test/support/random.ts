@@ -49,4 +49,10 @@ export class Random {
   pick<T>(values: readonly T[]): T {
     return values[this.below(values.length)];
   }
+
+  /** The same values in another order. */
+  shuffled<T>(values: readonly T[]): T[] {
+    const left = [...values];
+    return values.map(() => left.splice(this.below(left.length), 1)[0]);
+  }
 }

@@ -20,6 +20,7 @@ import { endOfFile } from './fileScope.ts';
 import { LEFT_OUT_ON_CHAIN } from './leftOutOnChain.ts';
 import { LONG_FILES } from './longFiles.ts';
 import { endFile, isCounting } from './processorTime.ts';
+import { Random } from './random.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const API_GROUPS = 2;
@@ -30,6 +31,8 @@ const ONLY_IN_SOAK = /'only with SOAK=on: /;
 /** Parts of paths with a space between them: only files that have one of them run. */
 const NAMES_SETTING = 'TEST_NAMES';
 const NAMES = (process.env[NAMES_SETTING] ?? '').split(' ');
+/** `ORDER_SEED=7 npm test -- api/` deals the files out, and runs them, in an order that the seed draws. */
+const ORDER_SEED = process.env['ORDER_SEED'];
 const USES_SHARED_SERVER = /\bawait sharedServer\(\)/;
 /** Bitflips take too long to hold up others. Those of chain change how theirs makes blocks, or follow them. */
 const ALONE = new Set([
@@ -57,7 +60,8 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
 
 function filesIn(...patterns: string[]): string[] {
   const files = globSync(patterns, { cwd: ROOT }).sort();
-  return files.filter((file) => NAMES.some((name) => file.includes(name)));
+  const named = files.filter((file) => NAMES.some((name) => file.includes(name)));
+  return ORDER_SEED === undefined ? named : new Random(Number(ORDER_SEED)).shuffled(named);
 }
 
 function sourceOf(file: string): string {
