@@ -11,6 +11,7 @@ import { EXCHANGE_ABI, PAYMENTS_ABI } from '../../shared/chain/exchangeAbi.ts';
 import { marketIds, outcomeTokenIds } from '../../shared/chain/outcomeTokens.ts';
 import { NO_MARKET } from '../../shared/wire/commands.ts';
 import type { Rotation } from './rotation.ts';
+import { isMove, sendingOrder } from './sendingOrder.ts';
 import { KIND, type OrderRow, type Work, type WorkRows } from './work.ts';
 
 const BATCH_GAS = 510_000;
@@ -62,11 +63,12 @@ export class Drafts {
     this.#contracts = contracts;
   }
 
-  /** The next transaction of work, in order; null if no work can be done yet. */
+  /** The next transaction of work, in sending order; null if no work can be done yet. */
   next(pending: readonly Work[], blockGas: number): Chosen | null {
-    for (const [index, work] of pending.entries()) {
-      if (work.kind === KIND.TRADE) return this.#batch(pending.slice(index), blockGas);
-      if (isMove(work)) return this.#move(pending.slice(index), blockGas);
+    const ordered = sendingOrder(pending);
+    for (const [index, work] of ordered.entries()) {
+      if (work.kind === KIND.TRADE) return this.#batch(ordered.slice(index), blockGas);
+      if (isMove(work)) return this.#move(ordered.slice(index), blockGas);
       const draft = this.movement(work);
       if (draft !== null) return { work: [work], exchange: this.#rotation.exchange(work.exchange), batch: null, draft };
     }
@@ -194,10 +196,6 @@ export class Drafts {
 /** Amount and fee in one word, as the contract expects it: the fee is in the high half. */
 function amountAndFee({ amount, fee_micro }: Work): bigint {
   return BigInt(amount) | (BigInt(fee_micro) << FEE_SHIFT);
-}
-
-function isMove({ kind }: Work): boolean {
-  return kind === KIND.MOVE || kind === KIND.LATE_MOVE;
 }
 
 function chainOrder(order: OrderRow): ChainTrade['maker'] {

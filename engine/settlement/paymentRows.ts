@@ -81,7 +81,7 @@ export class PaymentRows {
     return found.reverse();
   }
 
-  /** Splits and merges that no block has: they are sent among the trades. */
+  /** Splits and merges that no block has: they are sent after the trades that do not need them. */
   countWaitingSets(): number {
     const sql = `SELECT count(*) AS n FROM work WHERE ${IS_UNSETTLED} AND status <> 'mined'
                    AND kind IN (${KIND.SPLIT}, ${KIND.MERGE})`;

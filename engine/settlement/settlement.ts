@@ -7,14 +7,15 @@
  * Invariants:
  *   ONCHAIN-1  Each arrow is durable before the next begins: whatever ends the thread, the next one continues there.
  *   ONCHAIN-2  Sending twice has no effect: the contract knows trades, batches and movements by their ids.
- *   ONCHAIN-3  Work is sent in order, by one key, because earlier work in the ledger may fund later work. Payments,
- *              which fund nothing later, are sent in parallel (payments.ts), and so are decisions (decisions.ts).
+ *   ONCHAIN-3  The work of an account is sent in order, by one key, because earlier work in the ledger may fund later
+ *              work (sendingOrder.ts). Payments, which fund nothing later, are sent in parallel (payments.ts), and so
+ *              are decisions (decisions.ts).
  */
 
 import { type Floors, floorOf } from '../../shared/base/floors.ts';
 import { chainTradeId } from '../../shared/chain/batch.ts';
 import { EnvelopeRows } from '../../shared/chain/envelopeRows.ts';
-import { Envelopes } from '../../shared/chain/envelopes.ts';
+import { Envelopes, MOST_OPEN } from '../../shared/chain/envelopes.ts';
 import type { ChainKey } from '../../shared/chain/key.ts';
 import type { Block, ChainNode, Hex } from '../../shared/chain/node.ts';
 import { NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
@@ -35,6 +36,7 @@ import type { PayBounds } from './payBounds.ts';
 import { PaymentRows } from './paymentRows.ts';
 import { type Payer, Payments } from './payments.ts';
 import { Rotation } from './rotation.ts';
+import { isOfSets } from './sendingOrder.ts';
 import { KIND, type Work, WorkRows } from './work.ts';
 
 /** Trades are collected for this long while a batch is not full: a larger batch needs less gas per trade. */
@@ -43,6 +45,8 @@ const LINGER_MS = 2000;
 const MOST_LOOKED_AT = 400;
 const FULL = 100;
 const MOST_FAILED_IN_ROW = 5;
+/** Splits and merges leave some of the operator's transactions to the trades of the next seconds. */
+const MOST_SETS_OPEN = MOST_OPEN - 4;
 /** A trade that waits for others may be the very one that the chain is missing, so a few more are tried. */
 const LOOKED_AHEAD = 4;
 
@@ -325,7 +329,7 @@ export class Settlement {
       if (pending.length === 0) return;
       if (isWorthWaiting(pending) && nowMs() - pending[0].created_ms < lingerMs) return;
       const chosen = this.#drafts.next(pending, head.gasLimit);
-      if (chosen === null) return;
+      if (chosen === null || (isOfSets(chosen.work[0]) && this.#operator.rows.countOpen() >= MOST_SETS_OPEN)) return;
       db.transaction(() => this.#reserve(chosen, this.#operator))();
     }
   }

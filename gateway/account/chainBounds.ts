@@ -10,7 +10,8 @@
  *                  hours.
  *   CHAINBOUNDS-3  No fee is charged before the contract was found to take fees: otherwise the chain would never carry
  *                  out a movement with a fee.
- *   CHAINBOUNDS-4  At most as many splits and merges wait for the chain as one block takes: trades wait behind them.
+ *   CHAINBOUNDS-4  At most as many splits and merges wait for the chain as one block takes: the next split and
+ *                  the trades that need it wait for them.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';

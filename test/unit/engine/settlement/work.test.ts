@@ -100,7 +100,25 @@ test('a market is decided once all of it is on the chain, and its claims alone w
   assert.equal(others()[0], claim);
 });
 
-test('sets keep their place among the trades', () => {
+test('a trade is sent before the splits of others, and behind those of its own parties', () => {
+  const { db, rows, add, trade, next } = rig();
+  const chosen = () => next()?.work.map(({ sequence }) => sequence);
+  rows.setEscrow(3, toHex(8, { size: 20 }));
+  const strangers = [add(KIND.SPLIT, 0), add(KIND.MERGE, 0)];
+  db.exec('UPDATE work SET account = 3');
+  const mine = trade();
+  assert.deepEqual(chosen(), [mine]);
+  db.exec(`UPDATE work SET status = 'submitted' WHERE sequence = ${mine}`);
+  assert.deepEqual(chosen(), [strangers[0]]);
+  const [split, next_] = [add(KIND.SPLIT, 0), trade()];
+  for (const sequence of [...strangers, split]) {
+    assert.deepEqual(chosen(), [sequence]);
+    db.exec(`UPDATE work SET status = 'submitted' WHERE sequence = ${sequence}`);
+  }
+  assert.deepEqual(chosen(), [next_]);
+});
+
+test('sets keep their place among the trades of their account', () => {
   const { db, add, trade, next } = rig();
   const chosen = () => next()?.work.map(({ sequence }) => sequence);
   const [first, second] = [trade(), trade()];
