@@ -14,10 +14,7 @@ import { buildPrograms } from './support/builtPrograms.ts';
 import { ChangedTests, changedFiles } from './support/changedTests.ts';
 import { LONG_FILES } from './support/longFiles.ts';
 import { keepTemporaryFilesInMemory } from './support/memoryDisk.ts';
-import { passes } from './support/testRun.ts';
-
-/** Three for each processor of a small machine: most files wait for a server, or for a thread, half of the time. */
-const CONCURRENCY = 6;
+import { PROCESSES, passes } from './support/testRun.ts';
 
 /** Otherwise each of the first processes would remove the types, all at the same time. */
 const STRIP = fileURLToPath(new URL('../shared/base/stripFolder.mjs', import.meta.url));
@@ -44,7 +41,7 @@ if (files.length === 0) {
   process.exit(1);
 }
 if (filesOverProcesses(isLong).length >= WORTH_BUILDING) await buildPrograms();
-process.exit((await passes(files, { concurrency: CONCURRENCY, repeatsFailed, countsTime })) ? 0 : 1);
+process.exit((await passes(files, { concurrency: PROCESSES, repeatsFailed, countsTime })) ? 0 : 1);
 
 /** Of the suite, for the long ones may take a quarter of an hour; those are named. Ends where nothing has changed. */
 function namesOfChange(base: string | null): string[] {

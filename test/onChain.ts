@@ -9,7 +9,7 @@
  */
 import { NO_ANVIL } from './chain/anvil.ts';
 import { buildPrograms } from './support/builtPrograms.ts';
-import { passes } from './support/testRun.ts';
+import { PROCESSES, passes } from './support/testRun.ts';
 
 if (NO_ANVIL) {
   console.log(`skipped: ${NO_ANVIL}`);
@@ -19,4 +19,4 @@ process.env['BACKEND'] = 'chain';
 await buildPrograms();
 const { chainSuiteFiles } = await import('./support/together.ts');
 const repeatsFailed = process.argv.includes('--repeat-failed');
-process.exit((await passes(chainSuiteFiles(), { concurrency: 6, repeatsFailed })) ? 0 : 1);
+process.exit((await passes(chainSuiteFiles(), { concurrency: PROCESSES, repeatsFailed })) ? 0 : 1);

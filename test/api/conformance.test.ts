@@ -7,7 +7,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
+import { argumentsOfNode } from '../support/builtPrograms.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { fileScope } from '../support/fileScope.ts';
 import { startServer, type TestServer } from '../support/server.ts';
@@ -106,7 +106,7 @@ describe('stopping', () => {
 
   test('SIGTERM while the demo is being made is no failure', async () => {
     const dataDir = temporaryDirectory();
-    const child = spawn(process.execPath, [...STRIPPED_BEFORE, MAIN], {
+    const child = spawn(process.execPath, [...argumentsOfNode(), MAIN], {
       env: { PATH: process.env['PATH'], DATA_DIR: dataDir, PORT: '0', DEMO: 'on', REHEARSE: 'off' },
     });
     const exited = once(child, 'exit');

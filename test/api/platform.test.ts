@@ -8,9 +8,9 @@ import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Demo } from '../../gateway/wiring/demo.ts';
 import { demoCatalogue, readDemoFile } from '../../gateway/wiring/demoCatalogue.ts';
-import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { ExchangeClient } from '../../shared/client/client.ts';
 import { checksumAddress } from '../../shared/crypto/checksumAddress.ts';
+import { argumentsOfNode } from '../support/builtPrograms.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { startServer } from '../support/server.ts';
 
@@ -19,7 +19,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Runs the server to its end, for starts that must not succeed. */
 function runMain(env: Record<string, string>): { code: number | null; stdout: string; stderr: string } {
   const dataDir = temporaryDirectory();
-  const { status, stdout, stderr } = spawnSync(process.execPath, [...STRIPPED_BEFORE, 'gateway/main.ts'], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...argumentsOfNode(), 'gateway/main.ts'], {
     cwd: ROOT,
     env: { PATH: process.env['PATH'], DATA_DIR: dataDir, PORT: '0', ...env },
     encoding: 'utf8',

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { addressOf, privateKeyBytes, signDigest } from '../../shared/client/privateKey.ts';
+import { argumentsOfNode } from '../support/builtPrograms.ts';
 import { eventually } from '../support/eventually.ts';
 import { fileScope } from '../support/fileScope.ts';
 import { RAMP_PROGRAM, RampProcess } from '../support/rampProcess.ts';
@@ -86,7 +86,7 @@ test('16.70: settings that are wrong end the start with a line that repeats no s
     [{ ...onChain, USDC_ADDRESS: '0x12' }, 'USDC_ADDRESS'],
     [{ ...onChain, MOST_FEE_GWEI: '-1' }, 'MOST_FEE_GWEI'],
   ] as const) {
-    const started = spawn(process.execPath, [...STRIPPED_BEFORE, RAMP_PROGRAM], { env: { ...wrong } });
+    const started = spawn(process.execPath, [...argumentsOfNode(), RAMP_PROGRAM], { env: { ...wrong } });
     const said: string[] = [];
     started.stderr.on('data', (bytes) => said.push(String(bytes)));
     const [code] = await once(started, 'close');

@@ -10,8 +10,8 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
-import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { OrderSigner } from '../../shared/client/orderSigner.ts';
+import { argumentsOfNode } from '../support/builtPrograms.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Answer, TestServer } from '../support/server.ts';
@@ -103,7 +103,7 @@ for (const release of readdirSync(RELEASES)) {
     test('closes to the micro-dollar in its journals, and every record is sound', async () => {
       assert.equal(await server.stop(), 0);
       for (const command of [['audit'], ['journal', 'verify']]) {
-        const args = [...STRIPPED_BEFORE, join(ROOT, 'engine/admin/main.ts'), ...command, '--data', directory];
+        const args = [...argumentsOfNode(), join(ROOT, 'engine/admin/main.ts'), ...command, '--data', directory];
         const env = { ...process.env, MASTER_KEY: masterKey };
         const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env });
         assert.equal(status, 0, stdout + stderr);
@@ -123,7 +123,7 @@ for (const release of readdirSync(RELEASES)) {
           .sort()
           .map((name) => `${name} ${hash('sha256', readFileSync(join(newer, name)))}`);
       const before = hashes();
-      const args = [...STRIPPED_BEFORE, join(ROOT, 'gateway/main.ts')];
+      const args = [...argumentsOfNode(), join(ROOT, 'gateway/main.ts')];
       const env = { PATH: process.env['PATH'], DATA_DIR: newer, PORT: '0', MASTER_KEY: masterKey, DEMO: 'off' };
       const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env });
       assert.equal(status, 1);

@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { examine } from '../../engine/admin/clusterDoctor.ts';
 import { systemClock } from '../../shared/base/clock.ts';
-import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
+import { argumentsOfNode } from '../support/builtPrograms.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/freePort.ts';
 import { sharedPostgres, NO_POSTGRES as skip } from '../support/postgres.ts';
@@ -124,7 +124,7 @@ test('a user that may not make tables, or does not own those of the log, is foun
 test('the command ends with 1 where something is wrong, and with its usage where it is not understood', () => {
   const admin = (...args: string[]) => {
     const env = { ...process.env, JOURNAL_URL: 'postgres://exchange:sesame@127.0.0.1:1/log' };
-    return spawnSync(process.execPath, [...STRIPPED_BEFORE, ADMIN, 'cluster', ...args], { env, encoding: 'utf8' });
+    return spawnSync(process.execPath, [...argumentsOfNode(), ADMIN, 'cluster', ...args], { env, encoding: 'utf8' });
   };
   const { status, stdout, stderr } = admin('doctor');
   assert.equal(status, 1, stderr);

@@ -8,9 +8,9 @@ import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { rotateInCluster } from '../../engine/admin/clusterKeys.ts';
 import { AdminError } from '../../engine/admin/directory.ts';
-import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { MASTER_KEY_FACT, nameOfMasterKey } from '../../shared/crypto/masterKey.ts';
 import { STREAM } from '../../shared/wire/replication.ts';
+import { argumentsOfNode } from '../support/builtPrograms.ts';
 import { startCluster } from '../support/cluster.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { sharedPostgres, NO_POSTGRES as skip } from '../support/postgres.ts';
@@ -67,7 +67,7 @@ test(`a cluster goes on under a new MASTER_KEY, with all that it had (SEED=${SEE
   const fresh = NEW.toString('hex');
   const rotate = () => {
     const env = { ...process.env, ...a.env, NEW_MASTER_KEY: fresh };
-    const args = [...STRIPPED_BEFORE, ADMIN, 'keys', 'rotate', '--data', a.dataDir];
+    const args = [...argumentsOfNode(), ADMIN, 'keys', 'rotate', '--data', a.dataDir];
     return spawnSync(process.execPath, args, { env, encoding: 'utf8' });
   };
   assert.match(rotate().stderr, /the exchange is running on/);

@@ -26,7 +26,9 @@ test('a start and every command do what the table says of each file and damage, 
   const ofProvider = rowsOfTable('Provider');
   assertEveryDamage(ofProvider);
   const named = new Set([...table, ...ofProvider].map(({ file }) => nameIn(world.whole, file)));
-  const there = [...hashesOf(world.whole).keys()].filter((name) => !/^(?:read|idempotency)\.db-wal$/.test(name));
+  // A kill may leave a snapshot that is not finished.
+  const unnamed = /^(?:(?:read|idempotency)\.db-wal|snapshot-0-\d+\.bin\.part)$/;
+  const there = [...hashesOf(world.whole).keys()].filter((name) => !unnamed.test(name));
   assert.deepEqual(
     there.filter((name) => !named.has(name)),
     [],

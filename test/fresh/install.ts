@@ -1,7 +1,7 @@
 /**
- * `npm run test:fresh`: the project as a clone has it is installed, checked, started and used for an order on machines
- * that have a Node, its npm and a shell, and neither compiler nor make nor Python. Not part of `npm test`: it takes a
- * minute and downloads the Nodes and npms it installs with.
+ * `npm run test:fresh`: the project as a clone has it is installed, started and used for an order on machines that
+ * have a Node, its npm and a shell, and neither compiler nor make nor Python. Not part of `npm test`: it takes a minute
+ * and downloads the Nodes and npms it installs with. `npm run check` of such a clone is the second step of .ci/run.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
@@ -98,9 +98,6 @@ for (const machine of MACHINES) {
     run('npm', 'ci', '--no-audit', '--no-fund');
     // The runtime from the lock file, which is also the one that runs this test.
     assert.equal(run('node', 'shared/run.mjs', '-v').trim(), process.version);
-    // Nothing that it runs depends on the Node, so once is enough.
-    if (machine === MACHINES[0]) run('npm', 'run', 'check');
-
     const server = await start(copy, env);
     const stop = (signal: NodeJS.Signals) => {
       // The whole group: npm, its shell, run.mjs and the server.

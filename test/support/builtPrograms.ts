@@ -32,6 +32,7 @@ export const PROGRAMS = [
   'engine/verify/spotMain.ts',
   'gateway/front/main.ts',
   'gateway/main.ts',
+  'gateway/programs/ramp/main.ts',
   'gateway/shardlink/answerWriter.ts',
   'gateway/web/docsBuild.ts',
   'gateway/web/pageBuild.ts',
@@ -92,6 +93,12 @@ async function startOnce(preloaded: string): Promise<void> {
 export function builtProgramsOf(project: string): string | null {
   const built = process.env[SETTING];
   return built?.startsWith(pathToFileURL(join(project, 'test/')).href) === true ? built : null;
+}
+
+/** Of Node, for a program of `project`: it runs what this run has built, or the sources. */
+export function argumentsOfNode(project = ROOT): string[] {
+  const kept = builtProgramsOf(project) ?? pathToFileURL(join(project, 'shared/base/keptSources.mjs')).href;
+  return ['--disable-warning=ExperimentalWarning', '--import', kept];
 }
 
 /** Code of a source finds files beside that source, and preloads the built programs in its threads. */

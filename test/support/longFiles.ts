@@ -2,6 +2,7 @@
  * The test files that `npm test` leaves to `npm run test:long`, each with what takes its time: the goal of the suite is
  * four minutes. CI runs both.
  */
+const AMOUNTS = 'every vector of amounts is signed, traded and read everywhere, on two exchanges';
 const BROWSER = 'a browser opens every view';
 const CHAIN = 'an exchange works for many blocks of a real EVM';
 const CLUSTER = 'members of a cluster take over from each other, or wait for a lease';
@@ -11,6 +12,8 @@ const IMAGE = 'an image is built from the packages of npm';
 const TURNS = 'every thread of an exchange takes ten thousand turns';
 const PAGES = 'a real Prometheus looks at exchanges that fail, every second';
 const PROGRAMS = 'programs trade for a while, and meet kills of the exchange';
+const PYTHON = 'mypy reads a client as strictly as it can, and Python runs it step by step';
+const RINGS = 'an exchange is started for each thing that rings';
 const START = 'each start of an exchange plays thousands of made-up orders before it is ready';
 
 export const LONG_FILES: Readonly<Record<string, string>> = {
@@ -21,6 +24,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/api/marketMaker.test.ts': PROGRAMS,
   'test/api/rehearsal.test.ts': START,
   'test/api/restoredNumbers.test.ts': FAULTS,
+  'test/api/signedAmounts.test.ts': AMOUNTS,
   'test/browser/account.test.ts': BROWSER,
   'test/browser/docs.test.ts': BROWSER,
   'test/browser/operations.test.ts': BROWSER,
@@ -63,6 +67,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/cluster/takesNoRows.test.ts': CLUSTER,
   'test/cluster/tls.test.ts': CLUSTER,
   'test/cluster/waiting.test.ts': CLUSTER,
+  'test/fault/alertCauses.test.ts': RINGS,
   'test/fault/alertPages.test.ts': PAGES,
   'test/fault/alertResources.test.ts': FAULTS,
   'test/fault/backup.test.ts': FAULTS,
@@ -78,7 +83,25 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/fault/restartPages.test.ts': PAGES,
   'test/fault/proxyRestart.test.ts': FAULTS,
   'test/fault/resolution.test.ts': FAULTS,
+  'test/fault/streamSummaries.test.ts': FAULTS,
   'test/fault/syscalls.test.ts': FAULTS,
   'test/fault/witness.test.ts': FAULTS,
   'test/hostile/fullDiskStart.test.ts': FAULTS,
+  'test/unit/python/client.test.ts': PYTHON,
 };
+
+/** These take minutes on the clock. They begin first, so that none of them is left alone at the end. */
+export const LONGEST: readonly string[] = [
+  'test/fault/damages.test.ts',
+  'test/chain/alertPages.test.ts',
+  'test/fault/alertResources.test.ts',
+  'test/fault/damagesOnChain.test.ts',
+  'test/chain/nodes.test.ts',
+  'test/fault/alertPages.test.ts',
+  'test/chain/follower.test.ts',
+  'test/fault/damagedBackups.test.ts',
+  'test/chain/restored.test.ts',
+  'test/cluster/fullDisk.test.ts',
+  'test/cluster/signedAmounts.test.ts',
+  'test/fault/damagesInCluster.test.ts',
+];

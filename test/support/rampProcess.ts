@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { addressOf } from '../../shared/client/privateKey.ts';
+import { argumentsOfNode } from './builtPrograms.ts';
 import { temporaryDirectory } from './directory.ts';
 import { freePort } from './freePort.ts';
 import type { Scope } from './server.ts';
@@ -58,7 +58,7 @@ export class RampProcess {
       RAMP_FILE: this.#file,
       RAMP_RETURN_ORIGINS: exchangeUrl,
     };
-    const args = [...STRIPPED_BEFORE, RAMP_PROGRAM];
+    const args = [...argumentsOfNode(), RAMP_PROGRAM];
     this.#child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
     await once(createInterface({ input: this.#child.stdout! }), 'line');
   }

@@ -8,11 +8,11 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, afterEach } from 'node:test';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { AdminClient } from '../../shared/client/admin.ts';
 import type { RetryPolicy } from '../../shared/client/retry.ts';
 import { backend } from './backend.ts';
-import { builtProgramsOf } from './builtPrograms.ts';
+import { argumentsOfNode } from './builtPrograms.ts';
 import { checkAnswersOf } from './contract.ts';
 import { temporaryDirectory } from './directory.ts';
 import { PATIENCE_MS, within } from './eventually.ts';
@@ -107,7 +107,12 @@ export class TestServer {
   async start(env: Environment = {}, wrapper: readonly string[] = []): Promise<void> {
     assert.equal(this.#process, null, 'the server runs already');
     this.#isEnding = wrapper.length > 0;
-    const [command, ...args] = [...wrapper, process.execPath, ...programOf(this.project)];
+    const [command, ...args] = [
+      ...wrapper,
+      process.execPath,
+      ...argumentsOfNode(this.project),
+      join(this.project, 'gateway/main.ts'),
+    ];
     const child = spawn(command!, args, {
       cwd: this.project,
       env: {
@@ -251,12 +256,6 @@ export async function sharedServer(): Promise<TestServer> {
 export function afterEachOfFile(check: () => Promise<void>): void {
   const file = sharing;
   afterEach(() => (file === sharing ? check() : undefined));
-}
-
-/** The arguments of Node for a server: as STRIPPED_BEFORE of that project has them, or what this run has built. */
-function programOf(project: string): string[] {
-  const kept = builtProgramsOf(project) ?? pathToFileURL(join(project, 'shared/base/keptSources.mjs')).href;
-  return ['--disable-warning=ExperimentalWarning', '--import', kept, join(project, 'gateway/main.ts')];
 }
 
 /** Nothing of the caller's environment, so a PORT or DATA_DIR there changes no test. */

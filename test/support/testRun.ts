@@ -15,6 +15,11 @@ const COUNTER = new URL('./processorTime.ts', import.meta.url).href;
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Several times what the longest takes: a file that hangs, as one does that leaves something open, fails then. */
 export const FILE_LIMIT_MS = 15 * 60_000;
+/**
+ * Test processes at a time: three for each processor of a small machine, because most files wait for a server, or for a
+ * thread, half of the time. CI, which runs several suites beside each other, gives each its part (`TEST_PROCESSES`).
+ */
+export const PROCESSES = Number(process.env['TEST_PROCESSES'] ?? 6);
 
 type Options = {
   readonly concurrency: number;

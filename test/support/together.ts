@@ -18,12 +18,13 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { isOnChain } from './backend.ts';
 import { endOfFile } from './fileScope.ts';
 import { LEFT_OUT_ON_CHAIN } from './leftOutOnChain.ts';
-import { LONG_FILES } from './longFiles.ts';
+import { LONG_FILES, LONGEST } from './longFiles.ts';
 import { endFile, isCounting } from './processorTime.ts';
 import { Random } from './random.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const API_GROUPS = 2;
+/** On a chain a process waits for blocks most of the time. */
+const API_GROUPS = isOnChain ? 6 : 2;
 const OWN_GROUPS = 4;
 const CHAIN_GROUPS = 2;
 /** The reason that a test has for being skipped in the suite: a process of its own would do nothing else. */
@@ -118,7 +119,8 @@ function filesOf(areLong: boolean): string[] {
   const grouped = new Set(Object.values(GROUPS).flat());
   const alone = filesIn('test/**/*.test.ts').filter((file) => !grouped.has(file) && isLong(file) === areLong);
   const groups = Object.keys(GROUPS).filter((name) => GROUPS[name]!.some((file) => isLong(file) === areLong));
-  return [...groups.map(entryOf), ...alone];
+  const first = LONGEST.filter((file) => alone.includes(file));
+  return [...first, ...groups.map(entryOf), ...alone.filter((file) => !first.includes(file))];
 }
 
 function entryOf(group: string): string {

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { chownSync } from 'node:fs';
 import { join } from 'node:path';
 import { RampStore } from '../../../gateway/programs/ramp/store.ts';
-import { STRIPPED_BEFORE } from '../../../shared/base/stripTypes.ts';
 import { addressOf } from '../../../shared/client/privateKey.ts';
+import { argumentsOfNode } from '../builtPrograms.ts';
 import { freePort } from '../freePort.ts';
 import { RAMP_PROGRAM } from '../rampProcess.ts';
 import { AS_NOBODY, NOBODY } from './nobody.ts';
@@ -39,7 +39,7 @@ export function fillRamp(directory: string, { deals, isOther = false }: { deals:
 /** A start of the provider, which answers with the deals that the file has. It is killed afterwards. */
 export async function startRamp(directory: string): Promise<{ readonly code: number; readonly text: string }> {
   const url = `http://127.0.0.1:${await freePort()}`;
-  const [command, ...args] = [...AS_NOBODY, process.execPath, ...STRIPPED_BEFORE, RAMP_PROGRAM];
+  const [command, ...args] = [...AS_NOBODY, process.execPath, ...argumentsOfNode(), RAMP_PROGRAM];
   const child = spawn(command!, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
