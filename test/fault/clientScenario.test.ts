@@ -7,9 +7,10 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { generatePrivateKey } from 'viem/accounts';
+import { fileScope } from '../support/fileScope.ts';
 import { freePort } from '../support/freePort.ts';
 import { type ScenarioAccount, ScenarioPlayer, type ScenarioStep } from '../support/playScenario.ts';
 import { NO_PYTHON, PYTHON_TESTS, pythonCommand } from '../support/pythonPrograms.ts';
@@ -26,10 +27,12 @@ async function accountOf(server: TestServer): Promise<ScenarioAccount> {
   return { ...credentials, privateKey };
 }
 
-/** An exchange that comes back at its address, two accounts, and a market of theirs alone. */
-async function stage(t: TestContext) {
-  const env = { PORT: String(await freePort()), SHARDS: '1' };
-  const server = await startServer(t, env);
+/** It comes back at its address. */
+const env = { PORT: String(await freePort()), SHARDS: '1' };
+const server = await startServer(fileScope, env);
+
+/** Two accounts, and a market of theirs alone. */
+async function stage() {
   const accounts = { maker: await accountOf(server), taker: await accountOf(server) };
   const { id: market } = await makeMarket(server);
   const kill = async (): Promise<void> => {
@@ -45,7 +48,7 @@ function check(index: number, result: unknown): void {
 }
 
 test('the client for TypeScript gives what the scenario says, over a kill of the exchange', async (t) => {
-  const { given, kill } = await stage(t);
+  const { given, kill } = await stage();
   const player = new ScenarioPlayer(given);
   t.after(() => player.close());
   for (const [index, step] of steps.entries()) {
@@ -56,7 +59,7 @@ test('the client for TypeScript gives what the scenario says, over a kill of the
 
 for (const mode of ['blocking', 'asyncio']) {
   test(`the Python client (${mode}) gives the same at each step`, { skip: NO_PYTHON }, async (t) => {
-    const { given, kill } = await stage(t);
+    const { given, kill } = await stage();
     const [python, options] = pythonCommand();
     const child = spawn(python, [join(PYTHON_TESTS, 'play_scenario.py'), mode, PATH], options);
     t.after(() => child.kill('SIGKILL'));

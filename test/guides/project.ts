@@ -4,7 +4,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { temporaryDirectory } from '../support/directory.ts';
@@ -29,9 +29,22 @@ export function makePlace(port: number, hasPackages = true): Place {
   if (hasPackages) copyPackages(directory);
   mkdirSync(join(top, 'home'));
   const environment = environmentOf(join(top, 'home'), directory, port);
-  if (PYTHON !== null && PYTHON !== 'python3') preferPython(PYTHON, join(top, 'bin'), environment);
+  const bin = join(top, 'bin');
+  mkdirSync(bin);
+  environment['PATH'] = `${bin}:${environment['PATH']}`;
+  if (PYTHON !== null && PYTHON !== 'python3') symlinkSync(PYTHON, join(bin, 'python3'));
+  if (hasPackages) writeFileSync(join(bin, 'npx'), NPX, { mode: 0o755 });
   return { directory, environment };
 }
+
+/**
+ * Without npm, which takes most of a second of the processor before it starts what it has found. Documents that install
+ * the packages themselves have npm's own, and find the same.
+ */
+const NPX = `#!/bin/sh
+if [ "$1" = pmx ] && [ "$PWD" = "$PROJECT" ]; then shift; exec node "$PROJECT/shared/client/cli/pmx.mjs" "$@"; fi
+PATH=\${PATH#"$(dirname "$0"):"} exec npx "$@"
+`;
 
 /** The files of a clone, with changes that are not committed. */
 export function sourcesOf(): string[] {
@@ -56,13 +69,6 @@ function copyPackages(directory: string): void {
   };
   copy('.', CACHE);
   if (existsSync(join(packages, CACHE))) copy(CACHE, COMPILED);
-}
-
-/** Where the first Python of the path has not what documents need, and Debian's has. */
-function preferPython(python: string, folder: string, environment: NodeJS.ProcessEnv): void {
-  mkdirSync(folder);
-  symlinkSync(python, join(folder, 'python3'));
-  environment['PATH'] = `${folder}:${environment['PATH']}`;
 }
 
 function environmentOf(home: string, project: string, port: number): NodeJS.ProcessEnv {

@@ -1,4 +1,4 @@
-/** API tests that share a server on a chain (support/together.ts): there a process waits for blocks most of the time. */
+/** API tests that share a server on a chain (support/together.ts), where a process mostly waits for blocks. */
 import { runOneAfterTheOther } from '../support/together.ts';
 
 await runOneAfterTheOther('api5');
