@@ -85,7 +85,7 @@ function stopInOrder(exchange: Exchange, log: Logger): void {
     isStopping = true;
     log.info(cause, 'stopping');
     setTimeout(() => {
-      log.error('did not stop in time');
+      log.error('the exchange did not stop in time: it ends now');
       process.exit(EXIT_FAILURE);
     }, STOP_WITHIN_MS).unref();
     await exchange.stop(ANSWER_WITHIN_MS);

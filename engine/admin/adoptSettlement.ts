@@ -67,9 +67,9 @@ export async function adoptSettlement(directory: string, rpcUrl: string): Promis
   const damage = checkDatabases(directory).find(({ name }) => name === 'settlement.db')?.problem ?? null;
   if (damage !== null) throw new AdminError(damage);
   if (!existsSync(path)) throw new AdminError(`${path} is missing: ${SETTLEMENT_REMEDY}`);
-  if (isOfCluster(path)) throw new AdminError(`${path}: a member of a cluster gets what it lacks from the log`);
+  if (isOfCluster(path)) throw new AdminError(`${path}: a member of a cluster gets missing records from the log`);
   if (!nodeUrls(rpcUrl).every((url) => URL.canParse(url)))
-    throw new AdminError('RPC_URL: set it, the chain is asked there');
+    throw new AdminError('RPC_URL: set it to a node of the chain');
   return withExclusiveDirectory(directory, async (control) => {
     if (control === null) throw new AdminError(`${directory}: control.db is missing: put it back`);
     const db = openSettlementDb(path);

@@ -66,7 +66,7 @@ export function auditDirectory(
     `shard ${shard}: records ${from + 1} to ${to}`,
     ...(from === 0
       ? []
-      : [`shard ${shard}: the journal was trimmed, balances at ${from} are a snapshot's, fees begin there`]),
+      : [`shard ${shard}: the journal was trimmed: balances at ${from} come from a snapshot, fees begin there`]),
   ]);
   lines.push('');
   const totals = sumOf(audits.map(({ accounting }) => totalsOf(accounting)));

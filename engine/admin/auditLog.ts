@@ -80,7 +80,7 @@ export class AuditLogCheck {
   }
 
   report(): AuditLogReport {
-    if (!this.#isRead) return { lines: ['the rest was not read: nothing is known of the chain'], isSound: false };
+    if (!this.#isRead) return { lines: ['the rest was not read: the chain was not checked'], isSound: false };
     this.#compareEnd();
     if (this.#isOfFormerKey) {
       this.#problems.push(`the last ${this.#unauthenticated} records were not written with this master key`);

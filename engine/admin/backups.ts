@@ -157,7 +157,7 @@ export async function restore(settings: BackupSettings): Promise<boolean> {
     throw explained(error, settings.target);
   });
   if (!isSound) {
-    print(`${folder} is what was restored; it is not put in place`);
+    print(`${folder} has the restored files; they were not put in place`);
     return false;
   }
   put();
@@ -222,7 +222,7 @@ export async function drill(settings: BackupSettings): Promise<boolean> {
     const newest = { point: undefined, toMs: null, asItWas: true, leaveOut: [], nowMs, print };
     const isSound = await restoreInto(store, newest, folder);
     const seconds = Math.max(1, Math.round((nowMs() - startedMs) / 1000));
-    print(isSound ? `restored, replayed and audited in ${seconds} s` : 'problem: what was restored is not sound');
+    print(isSound ? `restored, replayed and audited in ${seconds} s` : 'problem: the restored files are not sound');
     if (existsSync(directory)) {
       noteBackup(directory, isSound ? { restoredMs: nowMs(), drillFailedMs: null } : { drillFailedMs: nowMs() });
     }

@@ -18,7 +18,7 @@ const HEAD = ['', 'account', 'wallet', 'asset', 'ledger', 'under way', 'on chain
 export async function reconcileChain(directory: string, rpcUrl: string, isWhole: boolean): Promise<ChainReport> {
   const path = join(directory, 'settlement.db');
   if (!existsSync(path)) throw new AdminError(`${path} does not exist: this exchange does not settle on a chain`);
-  if (rpcUrl === '') throw new AdminError('RPC_URL: set it, the chain is asked there');
+  if (rpcUrl === '') throw new AdminError('RPC_URL: set it to a node of the chain');
   if (!nodeUrls(rpcUrl).every((url) => URL.canParse(url))) throw new AdminError('RPC_URL: not a URL');
   const { block, balances } = await compared(path, rpcUrl);
   const different = balances.filter(({ isDifferent }) => isDifferent);

@@ -166,7 +166,7 @@ export function logUrl(env: Environment): string {
   } catch (error) {
     throw error instanceof JournalUrlError ? new AdminError(error.message) : error;
   }
-  throw new AdminError('JOURNAL_URL: set it, the log of the cluster is there');
+  throw new AdminError('JOURNAL_URL: set it to the database of the log');
 }
 
 function clusterName(env: Environment): string {

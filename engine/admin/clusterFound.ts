@@ -35,16 +35,16 @@ type FoundOptions = {
 /** @returns what was done, a line each */
 export async function foundLog(log: Log, options: FoundOptions): Promise<string[]> {
   const { cluster, founder, isRefill } = options;
-  if (founder === '') throw new AdminError('name the member from whose files the log is to go on, or --new');
+  if (founder === '') throw new AdminError('name the member whose files the log is to go on from, or give --new');
   const { id, leads } = await log.history();
   const isLed = id !== null || leads.length > 0;
-  if (isLed && !isRefill) throw new AdminError('there is a log already: cluster refill, where it has lost rows');
-  if (!isLed && isRefill) throw new AdminError('there is no log yet: cluster found');
+  if (isLed && !isRefill) throw new AdminError('there is a log already: if it has lost rows, use cluster refill');
+  if (!isLed && isRefill) throw new AdminError('there is no log yet: make it with cluster found');
   await requireStopped(log);
   const all = await readHeads(log, cluster);
   const own = all.find(({ holder }) => holder === founder);
   if (own === undefined) {
-    throw new AdminError(`${founder} was not refused here: start it once, so that it writes down what it has`);
+    throw new AdminError(`${founder} was not refused by this log: start it once, so that it reports what it has`);
   }
   if (isRefill && own.log !== id)
     throw new AdminError(`the files of ${founder} are of the log ${own.log}, not of this one`);
@@ -83,7 +83,8 @@ export async function foundNew(url: string, cluster: string): Promise<string[]> 
     await makeTables(connection);
     const { rows } = await connection.run<{ holder: string }>(SQL.heads, [cluster]);
     const refused = rows.map(({ holder }) => holder).join(', ');
-    if (refused !== '') throw new AdminError(`there are files of a log before: name the member, of ${refused}`);
+    if (refused !== '')
+      throw new AdminError(`there are files of an earlier log: name one of these members: ${refused}`);
     const { count } = await connection.run(SQL.foundNew, [cluster, randomUUID()]);
     if (count === 0) throw new AdminError('there is a log already');
     return [`the cluster ${cluster} has a log, without a row: start its members`];

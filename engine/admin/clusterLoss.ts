@@ -31,7 +31,7 @@ type Log = Pick<ReplicatedLog, 'history' | 'ends' | 'firstAfter' | 'rowOf'>;
 export async function acceptLoss(log: Log, options: LossOptions): Promise<string[]> {
   const { directory, count } = options;
   const { id } = await log.history();
-  if (id === null) throw new AdminError('there is no log yet: cluster found');
+  if (id === null) throw new AdminError('there is no log yet: make it with cluster found');
   const time = freeTime(directory);
   const path = join(directory, `accepted-loss-${time}.jsonl`);
   const { lines, texts } = await lossOf(log, directory);

@@ -76,7 +76,7 @@ function openKey(directory: string): JournalKey {
     const access = accessProblem(join(directory, JOURNAL_KEY_FILE), error);
     if (access !== null) throw new AdminError(access);
     throw new AdminError(
-      `${directory}/journal.key is damaged, or ${nameOfKey(directory)} is that of another exchange: put back its own`,
+      `${directory}/journal.key is damaged, or ${nameOfKey(directory)} is another exchange's: put back the right one`,
     );
   }
 }

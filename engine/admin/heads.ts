@@ -57,7 +57,7 @@ function readHeads(control: Database.Database, masterKey: Uint8Array): readonly 
     return openHeads(masterKey, sealed);
   } catch {
     throw new AdminError(
-      'control.db: what it says of the journals was changed, or it is of another exchange: put back its own',
+      'control.db: its notes about the journals were altered, or it is of another exchange: put back the right one',
     );
   }
 }

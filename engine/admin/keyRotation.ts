@@ -68,7 +68,7 @@ export function rotateMasterKey(directory: string, control: Database.Database, k
     throw new AdminError('NEW_MASTER_KEY: set it to the key that MASTER_KEY is to be, such as `openssl rand -hex 32`');
   }
   const fresh = keys.next ?? randomBytes(MASTER_KEY_BYTES);
-  if (Buffer.compare(fresh, old) === 0) throw new AdminError('NEW_MASTER_KEY: it is the key there is');
+  if (Buffer.compare(fresh, old) === 0) throw new AdminError('NEW_MASTER_KEY: this is the present key: give another');
   const journalKey = readJournalKey(directory, old);
   if (keys.next === null) {
     const path = join(directory, MASTER_KEY_FILE + NEXT);

@@ -108,6 +108,6 @@ function rename(folder: string, directory: string): void {
 function notEmptyAnyMore(directory: string, folder: string, next: string): AdminError {
   return new AdminError(
     `${directory} is not empty any more: was an exchange started in it meanwhile? It is left as it is. ` +
-      `${folder} is what was restored; to use it, ${next}`,
+      `${folder} has the restored files; to use them, ${next}`,
   );
 }

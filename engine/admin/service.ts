@@ -28,7 +28,7 @@ export function environmentFor({ data, service }: Given, env: Environment, find 
   if (found === null) return env;
   if (!found.isUnit) {
     const run = `docker compose -f ${found.path} run --rm exchange engine/admin/main.ts`;
-    throw new AdminError(`the data of ${found.path} is in its container: ${run} and the words of the command`);
+    throw new AdminError(`the data of ${found.path} is in its container: run ${run} with the words of the command`);
   }
   return { ...found.settings, ...env };
 }

@@ -151,7 +151,7 @@ export class BackupStore {
     const point = decodePoint(text);
     // A manifest that was renamed still has a valid hash, so its name is compared too.
     if (point === null || point.name !== name) {
-      const what = point === null ? 'is damaged: its hash is another one' : `is the point ${point.name}`;
+      const what = point === null ? 'is damaged: its hash does not match' : `is the point ${point.name}`;
       return { name, problem: `${path} ${what}: ${VERIFY}${this.folder}\` sets it aside`, isDamaged: true };
     }
     if (point.version === POINT_VERSION) return point;
@@ -211,7 +211,7 @@ export class BackupStore {
       throw new DamagedPartError(`a part of the backup cannot be read: ${errorMessage(error)}: ${this.#otherPoint}`);
     }
     if (hashOf(bytes) === name) return bytes;
-    throw new DamagedPartError(`${path} is damaged: its hash is another one: ${this.#otherPoint}`);
+    throw new DamagedPartError(`${path} is damaged: its hash does not match: ${this.#otherPoint}`);
   }
 
   get #otherPoint(): string {

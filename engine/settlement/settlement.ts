@@ -358,9 +358,9 @@ function whyUnhealthy(facts: Omit<SettlementHealth, 'unhealthy'>, limits: Settle
   const { differences, failedInRow, oldestTradeMs, headAgeMs, problem } = facts;
   if (differences > 0) return 'the ledger and the chain differ';
   // While the node is away for less than the limit, this is no problem yet.
-  if (headAgeMs === null) return problem ?? 'the chain was not seen yet';
+  if (headAgeMs === null) return problem ?? 'the chain was not read yet';
   if (headAgeMs > limits.headAgeMs) return problem ?? "the chain's newest block is old";
-  if (facts.floorsToCarry === null) return 'what wallets ask the contract for is not read';
+  if (facts.floorsToCarry === null) return 'requests of wallets to the contract were not read yet';
   if (oldestTradeMs > limits.waitMs) return 'a trade has waited too long for its batch';
   return failedInRow >= MOST_FAILED_IN_ROW ? 'too many batches in a row have failed' : null;
 }

@@ -200,7 +200,10 @@ export class RedisCounterStore implements CounterStore {
   #fallSilent(error: unknown): void {
     if (this.#state === 'silent') return;
     this.#state = 'silent';
-    this.#log.error({ err: error }, 'Redis does not count: what is limited is refused, cancels and heartbeats go on');
+    this.#log.error(
+      { err: error },
+      'Redis does not count: limited requests are refused, except cancels and heartbeats',
+    );
   }
 }
 

@@ -291,7 +291,7 @@ class EnvironmentReader {
   urls(name: string, protocols: readonly string[]): readonly string[] {
     const values = this.list(name).map((value) => requireUrl(name, value, protocols));
     if (new Set(values.map((value) => new URL(value).href)).size === values.length) return values;
-    throw new ConfigError(`${name}: it has an address twice`);
+    throw new ConfigError(`${name}: it names an address twice`);
   }
 
   /** A bearer token has to be valid in a header: printable ASCII without spaces. */
@@ -379,7 +379,7 @@ function readAdminDoor(read: EnvironmentReader, isBehindProxy: boolean): Config[
   if (!read.has('ADMIN_PORT')) return null;
   const tls = isLoopback(host) ? null : readTls(read);
   if (tls === null && !isLoopback(host) && !isBehindProxy) {
-    throw new ConfigError('ADMIN_HOST: needs TLS_CERT and TLS_KEY where no proxy is beside HOST, off loopback');
+    throw new ConfigError('ADMIN_HOST: off loopback it needs TLS_CERT and TLS_KEY, unless a proxy is beside HOST');
   }
   return Object.freeze({ host, port: read.integer('ADMIN_PORT', 0, 0, 65_535), tls });
 }

@@ -95,7 +95,7 @@ export function keepTornLog(path: string): string | null {
 export function requireNoCluster(database: Database, path: string): void {
   const select = database.prepare<[], number>("SELECT count(*) FROM sqlite_master WHERE name = 'record_end'");
   if (select.pluck().get() === 0) return;
-  throw new StartError(`${path} is of a member of a cluster: start it with JOURNAL=postgres and its JOURNAL_URL`);
+  throw new StartError(`${path} belongs to a member of a cluster: start it with JOURNAL=postgres and its JOURNAL_URL`);
 }
 
 /** Adds to an error of SQLite the name of its file and what to do. */

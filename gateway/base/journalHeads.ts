@@ -23,7 +23,7 @@ export class JournalHeads {
       this.#heads = [...open(masterKey, sealed)];
       return;
     }
-    if (!areNew) throw new StartError('control.db does not know how far the journals go: put a backup in its place');
+    if (!areNew) throw new StartError('control.db does not know the ends of the journals: put a backup in its place');
     this.#heads = Array.from({ length: shards }, () => NO_ROWS);
     this.#isSaved = false;
     this.save();
@@ -50,6 +50,6 @@ function open(masterKey: Uint8Array, sealed: string): readonly KnownHead[] {
   try {
     return openHeads(masterKey, sealed);
   } catch {
-    throw new StartError('control.db: what it says of the journals was changed: put a backup in its place');
+    throw new StartError('control.db: its notes about the journals were altered: put a backup in its place');
   }
 }

@@ -42,7 +42,7 @@ export function openMasterKey(config: Pick<Config, 'masterKey'>, path: string, p
   } catch {
     throw new ConfigError(
       `${config.masterKey === null ? path : 'MASTER_KEY'}: not the key this data directory was made with, or ` +
-        'control.db is of another exchange: put back its own',
+        'control.db belongs to another exchange: put back the right one',
     );
   }
   return masterKey;

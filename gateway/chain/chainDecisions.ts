@@ -36,7 +36,7 @@ export function followDecisions({ link, catalog, marketCommands, audit, feed, lo
     await audit.append({ event: 'decision_vetoed', ...facts });
     log.error(
       facts,
-      'the decision of a market was vetoed on the chain: the market is undecided, and needs another one',
+      'the decision of a market was vetoed on the chain: the market is undecided and needs another decision',
     );
     feed.publish('decision_vetoed', facts);
   });

@@ -84,7 +84,8 @@ export class ChainDeployment implements MarketDeployment {
       if (isRequested(market)) this.#move(market, isWanted ? { status: 'deploying', retries: 0 } : null);
       this.#unasked.delete(market);
     } catch (error) {
-      if (!(error instanceof ChainDown)) log.warn({ err: error, market: market.id }, 'a deployment could not be noted');
+      if (!(error instanceof ChainDown))
+        log.warn({ err: error, market: market.id }, 'a deployment could not be noted in control.db');
     }
   }
 

@@ -135,7 +135,10 @@ async function payClaim(
 ): Promise<void> {
   const { code } = await engine.payClaim(markets.shard(market), account, market);
   if (decided(code) !== OK)
-    log.info({ account, market, reason: errorRow(code).code }, 'the chain has paid a claim alone');
+    log.info(
+      { account, market, reason: errorRow(code).code },
+      'the chain has paid a claim that the ledger does not pay now',
+    );
 }
 
 /** GATEMONEY-4 */

@@ -104,7 +104,8 @@ export class ContractFloors {
       platform.setContractFloorsRead(floorOf(platform.floors));
     } catch (error) {
       // It is tried again at the next report of settlement.
-      if (!(error instanceof ChainDown)) log.error({ err: error }, 'nonce floors of the contract are not followed');
+      if (!(error instanceof ChainDown))
+        log.error({ err: error }, 'nonce floors of the contract could not be applied; they are tried again');
     } finally {
       this.#isAsking = false;
     }

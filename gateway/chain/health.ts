@@ -83,17 +83,18 @@ export class ChainHealth {
       else log.warn({ node, state, reason }, 'a node of RPC_URL is not as the others');
     }
     if (health.isWaitingForLog && before?.isWaitingForLog !== true) {
-      log.warn('settlement stands still until the log of the cluster takes its record');
+      log.warn('settlement waits until the log of the cluster takes its record');
     }
     if (health.foreign > (before?.foreign ?? 0)) {
       log.error({ foreign: health.foreign }, 'another program sends transactions with a key of this exchange');
     }
     for (const { job, address } of health.balances) {
       const isLow = this.lowKeys.includes(job);
-      if (isLow && !lowBefore.includes(job)) log.error({ key: `${job}_KEY`, address }, 'a key has little left for gas');
+      if (isLow && !lowBefore.includes(job))
+        log.error({ key: `${job}_KEY`, address }, 'a key has little money left for gas: send it some');
     }
     if (health.isAtMostFee && before?.isAtMostFee !== true) {
-      log.error('a transaction waits: the chain wants more for gas than MOST_FEE_GWEI allows');
+      log.error('a transaction waits: gas costs more than MOST_FEE_GWEI allows');
     }
     if (health.differences > 0 && (before?.differences ?? 0) === 0) {
       log.fatal({ differences: health.differences }, 'ledger and chain differ: no orders are placed');

@@ -47,7 +47,7 @@ export function requireSettlementMode(
   }
   if (platform.restored?.isChainAhead === true) {
     throw new ConfigError(
-      'this directory was restored to an earlier time, and the chain went on: look at what it has paid since with ' +
+      'this directory was restored to an earlier time, and the chain went on: review its payments since then with ' +
         '`npm run admin -- chain adopt`, before anything is sent',
     );
   }

@@ -102,6 +102,9 @@ export class Fiat {
     this.#notedMs.set(name, nowMs);
     const isDown = error instanceof ProviderDown || error instanceof RailDown;
     const fields = isDown ? { reason: errorMessage(error) } : { err: error };
-    this.#options.log.warn({ [what]: name, ...fields }, 'cashing in and out waits for it');
+    this.#options.log.warn(
+      { [what]: name, ...fields },
+      'cashing in and out waits for this rail or provider, and tries again',
+    );
   }
 }

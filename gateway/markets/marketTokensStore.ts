@@ -36,7 +36,7 @@ export function requireTokens({
   const { idBytes, yesTokenId } = markets[0];
   if (tokens.idsOf(idBytes)[0] === yesTokenId) return;
   throw new ConfigError(
-    'MARKET_FACTORY_ADDRESS, USDC_ADDRESS: the markets of this data directory are of other contracts',
+    'MARKET_FACTORY_ADDRESS, USDC_ADDRESS: the markets of this data directory belong to other contracts',
   );
 }
 

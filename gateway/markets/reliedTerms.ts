@@ -120,9 +120,11 @@ export class ReliedTerms {
     const record = { event: 'terms_changed', operator: name, operator_id: operatorId, ...of, before, after };
     log.warn(
       { operator: name, ...of, fields: Object.keys(after) },
-      'terms that people rely on were changed by one operator',
+      'one operator alone has changed terms that people rely on',
     );
-    audit.append(record, true).catch((error) => log.error({ err: error }, 'the audit log owes a record'));
+    audit
+      .append(record, true)
+      .catch((error) => log.error({ err: error }, 'the audit log failed: this record is written before any later one'));
   }
 }
 

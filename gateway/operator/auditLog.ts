@@ -261,7 +261,7 @@ export class AuditLog {
     const lines = Buffer.from(bytes).toString().split('\n').slice(0, -1);
     const read = lines.map((line) => readLine(line, this.#options.key));
     const first = read[0];
-    if (first == null) throw new RecordError('a record of the audit log that is not as it was written');
+    if (first == null) throw new RecordError('a record of the audit log was altered');
     const own = this.#linesFrom(first.sequence);
     const differing = own.findIndex((line, at) => line !== lines[at]);
     const common = differing < 0 ? Math.min(own.length, lines.length) : differing;
@@ -269,7 +269,9 @@ export class AuditLog {
     let head = own.length === 0 ? this.#head : headBefore(own[common] ?? '', read[common - 1]);
     for (const line of read.slice(common)) {
       if (line === null || line.mac === 'invalid' || !follows(line, head)) {
-        throw new RecordError(`line ${head.sequence + 1} of the audit log does not follow from what is here`);
+        throw new RecordError(
+          `line ${head.sequence + 1} of the audit log does not follow the last line of this member`,
+        );
       }
       head = line;
     }
@@ -325,7 +327,7 @@ function toBytes(lines: readonly string[]): Buffer {
 function headBefore(line: string, before: AuditLine | null | undefined): AuditHead {
   if (before != null) return before;
   const read = readLine(line, null);
-  if (read === null) throw new RecordError('a line of the audit log that is not as it was written');
+  if (read === null) throw new RecordError('a line of the audit log was altered');
   return { sequence: read.sequence - 1, hash: read.previous };
 }
 

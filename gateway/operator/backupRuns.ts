@@ -68,8 +68,8 @@ export class BackupRuns {
       this.#child = null;
       run.state = code === 0 ? 'done' : 'failed';
       run.endedMs = clock.nowMs();
-      if (code === 0) log.info({ folder: config.backupTarget }, 'a backup that was asked for is whole');
-      else log.warn({ folder: config.backupTarget, lines: run.lines.slice(-1) }, 'a backup that was asked for failed');
+      if (code === 0) log.info({ folder: config.backupTarget }, 'a requested backup is whole');
+      else log.warn({ folder: config.backupTarget, lines: run.lines.slice(-1) }, 'a requested backup failed');
     });
     return null;
   }

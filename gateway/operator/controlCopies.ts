@@ -49,7 +49,12 @@ export class ControlCopies {
     const { directory, log } = this.#options;
     rmSync(join(directory, CONTROL_COPY_SOCKET), { force: true });
     this.#clear();
-    this.#server.on('error', (error) => log.warn({ err: error }, 'no backup can be made while this process runs'));
+    this.#server.on('error', (error) =>
+      log.warn(
+        { err: error },
+        'no backup can be made until the exchange is started again: its socket for backups failed',
+      ),
+    );
     withSocketPath(directory, (path) => this.#server.listen(path));
   }
 

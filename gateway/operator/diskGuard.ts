@@ -53,8 +53,12 @@ export class DiskGuard {
     if (isLow === this.isLow) return;
     this.isLow = isLow;
     const facts = { free_bytes: free, reserve_bytes: this.reserveBytes };
-    if (isLow) this.#log.error(facts, 'the disk is nearly full: only cancels, withdrawals and reads go on');
-    else this.#log.info(facts, 'the disk has room again');
+    if (isLow)
+      this.#log.error(
+        facts,
+        'the disk is nearly full: only cancels, withdrawals and reads are served; free some space',
+      );
+    else this.#log.info(facts, 'the disk has space again: all requests are served');
     this.#onChange(isLow);
   }
 }

@@ -110,8 +110,7 @@ export class Answers {
     this.#sayFull = (text) => log.error({ file: path }, text);
     this.#inFlight = inFlight;
     const onDamaged = (aside: string): void => {
-      const cost =
-        'answers kept for idempotency keys are lost: a repeat of a key is carried out as the journals know it';
+      const cost = 'answers kept for idempotency keys are lost: a repeated key is recognised only by the journals';
       fallbacks.note(log, 'kept_answers', `${path} was damaged and is made anew, the old one is ${aside}: ${cost}`);
     };
     this.#db = createAnswerDb(path, onRefused === undefined ? onDamaged : undefined);

@@ -109,7 +109,8 @@ export class ChainLink {
       await handler(facts, number);
       await this.ask('acknowledge', { news: number });
     } catch (error) {
-      if (!(error instanceof ChainDown)) this.#log.error({ err: error, kind, number }, 'news of the chain wait');
+      if (!(error instanceof ChainDown))
+        this.#log.error({ err: error, kind, number }, 'news of the chain could not be applied; they are tried again');
     } finally {
       this.#underway.delete(number);
     }

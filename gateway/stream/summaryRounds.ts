@@ -84,7 +84,11 @@ export class SummaryRounds {
       isDone = (await Promise.all(parts)).every(Boolean);
     } catch (error) {
       // The process is ending, or the read model is damaged and being recreated.
-      if (this.#timer !== null) this.#options.log.warn({ err: error }, 'tickers and candles of the stream wait');
+      if (this.#timer !== null)
+        this.#options.log.warn(
+          { err: error },
+          'tickers and candles of the stream could not be read; they are tried again',
+        );
     }
     if (!isDone) for (const market of touched) this.#touched.add(market);
     this.#isUnderWay = false;

@@ -143,12 +143,12 @@ export class DeadMansSwitch {
       store.trigger(accounts, clock.nowMs());
     } catch (error) {
       // Their orders are cancelled anyway; after a crash meanwhile they are found armed, with a full window.
-      log.error({ err: error }, 'it could not be kept that switches were triggered');
+      log.error({ err: error }, 'control.db could not be written: it does not say that these switches were triggered');
     }
     for (const account of accounts) {
       this.#deadlines.delete(account);
       this.#triggered++;
-      log.warn({ account }, 'no heartbeat within the window: its orders are cancelled');
+      log.warn({ account }, 'no heartbeat within the window: the orders of the account are cancelled');
       this.#cancels.add(account);
       onTriggered?.(account);
     }
@@ -160,7 +160,10 @@ export class DeadMansSwitch {
       write();
     } catch (error) {
       // If this fails, the next start cancels the account's orders there once more.
-      this.#options.log.error({ err: error, account }, 'it could not be kept that a switch has cancelled');
+      this.#options.log.error(
+        { err: error, account },
+        'control.db could not be written: it does not say that this switch has cancelled orders',
+      );
     }
   }
 }

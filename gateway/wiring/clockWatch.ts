@@ -93,7 +93,7 @@ export class ClockWatch implements TimeVerdicts {
     const isCounted = this.#refused.size < MOST_REFUSED_ACCOUNTS && this.#options.hasFunds(account);
     if (isCounted) this.#refused.add(account);
     if (this.#ticksLeft === 0) {
-      this.#options.log.warn('a request is refused for its time: its clock is wrong, or that of this machine is');
+      this.#options.log.warn("a request is refused for its time: the client's clock is wrong, or this machine's");
     }
     this.#ticksLeft = QUIET_TICKS;
   }
@@ -109,7 +109,7 @@ export class ClockWatch implements TimeVerdicts {
     else if (this.#nowSec() > nonces.floorSec + MAX_SKEW_SEC) this.#isRefusing = false;
     if (this.#isRefusing && !wasRefusing) {
       const until = toTime(nonces.floorSec);
-      log.error({ until }, 'the clock was set back: signed requests are refused until then, except for cancels');
+      log.error({ until }, 'the clock was set back: signed requests except cancels are refused until it has caught up');
     } else if (wasRefusing && !this.#isRefusing)
       log.warn('the clock has caught up: signed requests are accepted again');
   }
@@ -123,7 +123,10 @@ export class ClockWatch implements TimeVerdicts {
     const isShifted = Math.abs(byMs) > SHIFT_MS;
     if (isShifted) {
       this.#shifts++;
-      log.error({ by_ms: Math.round(byMs), now: new Date(nowMs).toISOString() }, 'the clock of this machine was moved');
+      log.error(
+        { by_ms: Math.round(byMs), now: new Date(nowMs).toISOString() },
+        'the clock of this machine was moved: check what sets it',
+      );
     }
     if (this.#differenceMs === null || isShifted || this.#ticks % COMPARED_TICKS === 0) {
       this.#differenceMs = differenceMs;

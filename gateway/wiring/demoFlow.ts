@@ -12,7 +12,7 @@ export function startDemoFlow(path: string, log: Logger): ChildProcess {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     env: {},
   });
-  child.on('error', (error) => log.warn({ err: error }, 'nothing trades in the demo'));
+  child.on('error', (error) => log.warn({ err: error }, 'the program that trades in the demo could not be started'));
   // The exchange does not wait for the flow: the flow ends when the channel does.
   child.unref();
   child.channel?.unref();

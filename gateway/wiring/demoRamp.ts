@@ -55,12 +55,12 @@ export async function startDemoRamp(exchange: Exchange, ramp: DemoRamp, log: Log
     keep(exchange.config.dataDir, ramp.keys);
     await fund(exchange, addressOf(ramp.keys.private_key).toLowerCase());
     const child = startProgram(exchange, ramp);
-    child.on('error', (error) => log.warn({ err: error }, 'the demo has no provider'));
+    child.on('error', (error) => log.warn({ err: error }, 'the provider of the demo could not be started'));
     child.on('exit', (code) => {
-      if (code !== 0) log.warn({ code }, 'the demo has no provider until the next start: it has ended');
+      if (code !== 0) log.warn({ code }, 'the provider of the demo has ended: the demo has none until the next start');
     });
   } catch (error) {
-    log.warn({ err: error }, 'the demo has no provider');
+    log.warn({ err: error }, 'the provider of the demo could not be started');
   }
 }
 

@@ -211,7 +211,7 @@ export class Edge {
   /** Accepts no more connections, answers the requests on open ones, and closes those. */
   async drain(answerWithinMs: number): Promise<void> {
     const isDrained = await this.#server.stop(answerWithinMs);
-    if (!isDrained) this.#options.log.warn('stopped with requests unanswered');
+    if (!isDrained) this.#options.log.warn('stopped before all requests were answered');
   }
 
   /** Stops. Called when neither requests nor periodic tasks use the answers any more. */

@@ -223,23 +223,23 @@ export class Exchange {
     try {
       const token = readAdminToken(this.config);
       if (token === null || !this.#edge.replaceAdminToken(token)) return;
-      this.#log.warn('the administrator token is the one that is in ADMIN_TOKEN_FILE now');
+      this.#log.warn('the administrator token was replaced by the one in ADMIN_TOKEN_FILE');
       // A token that others may know is replaced at once, even while the log cannot be written.
       this.stores.audit.append({ event: 'admin_token_replaced' }, true).catch((error) => {
-        this.#log.error({ err: error }, 'the audit log owes a record');
+        this.#log.error({ err: error }, 'the audit log failed: this record is written before any later one');
       });
     } catch (error) {
-      this.#log.error({ err: error }, 'the administrator token was not changed');
+      this.#log.error({ err: error }, 'the new administrator token could not be used: the old one stays');
     }
   }
 
   async #reloadTls(): Promise<void> {
     try {
       await this.#edge.reloadTls();
-      this.#log.info('new connections get the certificate that is in the files now');
+      this.#log.info('new connections get the certificate that the files have now');
     } catch (error) {
       if (error instanceof DoorClosedError) this.#onFatal(error);
-      else this.#log.error({ err: error }, 'the certificate was not changed');
+      else this.#log.error({ err: error }, 'the new certificate could not be used: the old one stays');
     }
   }
 
@@ -368,7 +368,7 @@ export class Exchange {
     if (this.#member === null) {
       trading.feeds.start();
       this.#edge.stream.start();
-    } else if (!(await trading.feeds.lead())) this.#log.warn('private frames of the last rows come later');
+    } else if (!(await trading.feeds.lead())) this.#log.warn('private frames of the last rows are sent later');
     this.#lifecycle.phase = 'ready';
     if (this.#member === null) this.port = await this.#edge.listen();
     this.#member?.role.lead();

@@ -84,7 +84,7 @@ function ledgerRailOf(
     providerAddresses: new Set(addresses),
     blockMs: config.fiat.blockMs,
     clock,
-    onError: (error) => log.error({ err: error }, 'a transaction of the ledger rail waits'),
+    onError: (error) => log.error({ err: error }, 'a transaction of the ledger rail failed; it is tried again'),
   });
 }
 

@@ -119,7 +119,7 @@ export class PeriodicTasks {
     try {
       journalHeads.save();
     } catch (error) {
-      log.warn({ err: error }, 'how far the journals go could not be noted in control.db');
+      log.warn({ err: error }, 'the ends of the journals could not be noted in control.db');
     }
   }
 }

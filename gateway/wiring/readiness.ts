@@ -16,7 +16,7 @@ import type { Views } from '../shardlink/views.ts';
 import type { ClockWatch } from './clockWatch.ts';
 import type { Lifecycle } from './lifecycle.ts';
 
-const UNCOUNTED = 'Redis does not count: what is limited is refused, cancels and heartbeats go on';
+const UNCOUNTED = 'Redis does not count: limited requests are refused, except cancels and heartbeats';
 const UNSETTLED = 'settlement is unhealthy: orders are refused';
 /** A start waits this long for the idempotency keys of the last process; after that only requests with a key wait. */
 const KEYS_WAIT_MS = 5000;
@@ -50,7 +50,9 @@ export async function awaitNonceWindow(startedSec: number, clock: Clock): Promis
 
 /** Looks up the idempotency keys of the last process. That may take longer: until then requests with a key are busy. */
 export function awaitFirstKeys({ log, ...options }: CatchUpOptions & { readonly log: Logger }): Promise<void> {
-  const done = catchUp(options).catch((error) => log.error({ err: error }, 'idempotency keys could not be read'));
+  const done = catchUp(options).catch((error) =>
+    log.error({ err: error }, 'the idempotency keys of the last process could not be read'),
+  );
   return Promise.race([done, sleep(KEYS_WAIT_MS, undefined, { ref: false })]);
 }
 

@@ -153,7 +153,7 @@ export class Rehearsal {
       for (const act of [this.#prelude, ...this.#acts]) await act.close();
       rmSync(this.#directory, { recursive: true, force: true });
     } catch (error) {
-      this.#log.warn({ err: error, directory: this.#directory }, 'the files of the rehearsal are left');
+      this.#log.warn({ err: error, directory: this.#directory }, 'the files of the rehearsal could not be removed');
     }
   }
 }

@@ -81,7 +81,7 @@ export class SettlementThread {
     this.link.onNews('tradeFailed', ({ market, shard, tradeSequence, reason }) => {
       const market_id = options.stores.views.markets.id(market);
       const facts = { market_id, shard, trade_sequence: tradeSequence, reason };
-      log.error(facts, 'the contract refuses this trade for good: it has to be undone');
+      log.error(facts, 'the contract refuses this trade for good: an administrator has to retry or unwind it');
       feed.publish('settlement_trade_failed', facts);
     });
     this.connected = new Promise((resolve, reject) => {
@@ -162,7 +162,7 @@ export class SettlementThread {
     else if ('applied' in message) this.#applied(message.applied);
     else if ('connected' in message) this.#connect();
     else {
-      this.#log.error({ reason: message.refusal }, 'nothing is settled');
+      this.#log.error({ reason: message.refusal }, 'settlement refuses to go on: nothing is settled');
       this.#onRefused(new StartError(message.refusal));
       if (this.#isConnected) this.#onContradiction(new Error(message.refusal));
     }

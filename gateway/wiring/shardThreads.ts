@@ -184,7 +184,10 @@ export class ShardThreads {
         return;
       }
       if ('rehearsalFailure' in message) {
-        log.warn({ shard, err: message.rehearsalFailure }, 'the rehearsal of a shard has failed: it starts cold');
+        log.warn(
+          { shard, err: message.rehearsalFailure },
+          'the rehearsal of a shard has failed: its first orders will be slower',
+        );
         return;
       }
       if ('restored' in message) {
@@ -243,7 +246,10 @@ export class ShardThreads {
     onLost(shard, isDown);
     if (isDown) {
       this.#down.add(shard);
-      log.error({ err: error, shard }, 'shard is down: its recovery fails in the same way again; others go on trading');
+      log.error(
+        { err: error, shard },
+        'shard is down: its recovery has failed twice in the same way; others go on trading',
+      );
       if (this.#down.size === this.#threads.length) onFatal(new Error('every shard is down'));
       return false;
     }

@@ -147,7 +147,7 @@ export class Trading {
       clock,
       log,
       onDone: (contracts) => {
-        log.warn(contractsOf(contracts), 'orders are signed for these now');
+        log.warn(contractsOf(contracts), 'the contracts have changed: orders are signed for these now');
         feed.publish('contracts_changed', contractsOf(contracts));
       },
     });
@@ -228,14 +228,23 @@ export class Trading {
       onFinishedLater: ({ id, request, status, failure, decidedBy }) => {
         const approval = { id, kind: request.kind, status, failure };
         const record = { event: 'approval_finished', operator: operators.nameOf(decidedBy!), approval };
-        audit.append(record, true).catch((error) => log.error({ err: error }, 'the audit log owes a record'));
+        audit
+          .append(record, true)
+          .catch((error) =>
+            log.error({ err: error }, 'the audit log failed: this record is written before any later one'),
+          );
       },
     });
   }
 
   /** A shard is READY again. If it is lost once more before this is done, its next return tries again. */
   async shardReturned(shard: number): Promise<void> {
-    await this.finishInterrupted(shard).catch((error) => this.#log.error({ err: error, shard }, 'left half done'));
+    await this.finishInterrupted(shard).catch((error) =>
+      this.#log.error(
+        { err: error, shard },
+        'interrupted changes could not be finished: the next return of the shard tries again',
+      ),
+    );
     await this.engine.catchUp(shard);
     this.#feed.publish('shard_ready', { shard });
   }

@@ -105,7 +105,10 @@ export class UserSessions {
     const nowMs = this.#clock.nowMs();
     if (nowMs - (this.#downMs.get(provider) ?? Number.NEGATIVE_INFINITY) < DOWN_NOTE_MS) return;
     this.#downMs.set(provider, nowMs);
-    this.#log.warn({ provider, reason: error.message }, 'a provider that vouches for people does not answer');
+    this.#log.warn(
+      { provider, reason: error.message },
+      'an identity provider does not answer: people cannot sign in with it',
+    );
   }
 
   /** Called from time to time. */
@@ -117,7 +120,8 @@ export class UserSessions {
       this.#isFailing = false;
     } catch (error) {
       // If the disk is full, ended sessions are deleted from control.db later; they have ended all the same.
-      if (!this.#isFailing) this.#log.warn({ err: error }, 'ended sessions could not be taken out of control.db');
+      if (!this.#isFailing)
+        this.#log.warn({ err: error }, 'ended sessions could not be deleted from control.db; tried again later');
       this.#isFailing = true;
     }
   }

@@ -185,7 +185,7 @@ export class RecordedFile {
     if (sequence !== this.sequence + 1) throw new RecordError(`record ${sequence} came after ${this.sequence}`);
     const { link, statements } = decodeStatements(bytes);
     if (Buffer.compare(link, this.#end.link) !== 0) {
-      throw new RecordError(`record ${sequence} does not follow from what is in the file`);
+      throw new RecordError(`record ${sequence} does not follow the last record of the file`);
     }
     const end = { sequence, link: linkAfter(bytes) };
     this.#raw.transaction(() => {

@@ -38,7 +38,7 @@ test('a command reads directory and key in the unit; what is given outdoes it', 
   assert.equal(verified.stderr, `data directory ${server.dataDir}\n`);
   assert.match(verified.stdout, /^ok$/m);
   const wrong = admin(folder, ['journal', 'verify', '--service', unit], { MASTER_KEY: NEXT });
-  assert.match(wrong.stderr, /MASTER_KEY is that of another exchange/);
+  assert.match(wrong.stderr, /MASTER_KEY is another exchange's/);
   const bare = admin(folder, ['journal', 'verify', '--data', server.dataDir]);
   assert.equal(bare.status, 1);
   assert.match(

@@ -183,7 +183,7 @@ describe('backup and restore', () => {
     const [part] = files.find((file: { name: string }) => file.name === 'journal.key').parts;
     const path = join(target, 'objects', part.slice(0, 2), part);
     writeFileSync(path, 'damaged');
-    await fails(1, /is damaged: its hash is another one/, 'restore', target, '--data', join(folder, 'damaged'));
+    await fails(1, /is damaged: its hash does not match/, 'restore', target, '--data', join(folder, 'damaged'));
     assert.equal(existsSync(join(folder, 'damaged')), false);
     await fails(1, /drill|damaged/, 'backups', 'drill', target);
     await fails(1, /set aside: .+\.damaged\n/, 'backups', 'verify', target);
@@ -226,7 +226,7 @@ describe('backup and restore', () => {
     const [first, second] = [await backUp(), await backUp()];
     const path = join(target, 'points', `${first}.json`);
     writeFileSync(path, readFileSync(path, 'utf8').replace('control.db', 'kontrol.db'));
-    const damage = new RegExp(`${first}\\.json is damaged: its hash is another one: .npm run admin -- backups verify`);
+    const damage = new RegExp(`${first}\\.json is damaged: its hash does not match: .npm run admin -- backups verify`);
     await fails(1, new RegExp(`${second}[\\s\\S]*${damage.source}`), 'backups', 'list', target);
     await succeeds('restore', target, '--data', join(folder, 'beside-damage'));
     assert.match(await succeeds('backup', target), damage);
@@ -316,7 +316,7 @@ describe('backup and restore', () => {
     const args = ['restore', target, '--data', disk.path];
     const ran = await runAdminHere(args, { DATA_DIR: server.dataDir }, startMeanwhile);
     assert.equal(ran.status, 1, ran.stdout + ran.stderr);
-    assert.match(ran.stderr, /is not empty any more: .* left as it is.*restoring is what was restored.*--set-aside/);
+    assert.match(ran.stderr, /is not empty any more: .* left as it is.*restoring has the restored files.*--set-aside/);
     assert.equal(readFileSync(join(disk.path, 'control.db'), 'utf8'), 'of an exchange');
   });
 });

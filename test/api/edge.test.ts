@@ -133,11 +133,11 @@ describe('TLS_CERT, TLS_KEY and ADMIN_TOKEN_FILE', async () => {
     const feed = (await asAdmin(FIRST_TOKEN, '/admin/events')).body!.getReader();
     assert.equal((await feed.read()).done, false);
     writeFileSync(tokenFile, 'two words');
-    await hangUp('the administrator token was not changed');
+    await hangUp('the new administrator token could not be used: the old one stays');
     assert.deepEqual(await statuses(), [200, 401]);
     writeFileSync(`${tokenFile}.new`, SECOND_TOKEN);
     renameSync(`${tokenFile}.new`, tokenFile);
-    await hangUp('the administrator token is the one');
+    await hangUp('the administrator token was replaced');
     assert.deepEqual(await statuses(), [401, 200]);
     const toItsEnd = async (): Promise<void> => {
       while (!(await feed.read()).done);

@@ -99,7 +99,10 @@ test('cluster found --new makes a log without anything, once, and none beside fi
   await assert.rejects(foundEmpty(env), new AdminError('there is a log already'), 'someone has begun it');
   const other = { ...env, CLUSTER_NAME: 'other' };
   await a.read(SQL.reportHead, ['other', 'c', '', 'refused', '{}', '', '{}']);
-  await assert.rejects(foundEmpty(other), new AdminError('there are files of a log before: name the member, of c'));
+  await assert.rejects(
+    foundEmpty(other),
+    new AdminError('there are files of an earlier log: name one of these members: c'),
+  );
 });
 
 test('a cluster that goes on under another name is led no more under the former one', {
@@ -163,7 +166,7 @@ test('a member that leaves no longer keeps rows in the log, once it is gone', { 
 });
 
 test('without the address of a log, or with one where there is none, the commands say so', async () => {
-  await assert.rejects(clusterStatus({}), new AdminError('JOURNAL_URL: set it, the log of the cluster is there'));
+  await assert.rejects(clusterStatus({}), new AdminError('JOURNAL_URL: set it to the database of the log'));
   const nowhere = { JOURNAL_URL: 'postgres://exchange@127.0.0.1:1/log' };
   assert.throws(() => leave(nowhere, ''), new AdminError('cluster leave: name the member that will not come back'));
   await assert.rejects(fenceCluster(nowhere), /^AdminError: the log of the cluster cannot be opened: /);

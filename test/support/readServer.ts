@@ -12,7 +12,7 @@ const FLOOD = fileURLToPath(new URL('./logFlood.mjs', import.meta.url));
 /** The shell of `slow` reads a byte at a time, some hundred kilobytes in a second. */
 const READERS = { cat: 'exec cat', slow: 'while IFS= read -r line; do printf "%s\\n" "$line"; done' } as const;
 /** The message of each line of the flood. */
-const FLOOD_TEXT = 'the administrator token was not changed';
+const FLOOD_TEXT = 'the new administrator token could not be used: the old one stays';
 
 export class ReadServer {
   readonly server: TestServer;

@@ -17,7 +17,7 @@ test('settlement.db of a member of a cluster is not adopted: the log has what it
   database.close();
   await assert.rejects(adoptSettlement(directory, 'http://127.0.0.1:1'), (error) => {
     assert.ok(error instanceof AdminError);
-    assert.match(error.message, /settlement.db: a member of a cluster gets what it lacks from the log$/);
+    assert.match(error.message, /settlement.db: a member of a cluster gets missing records from the log$/);
     return true;
   });
 });

@@ -92,7 +92,7 @@ describe('admin audit', () => {
     shard.trim(older - 10);
     const { text, isBalanced } = auditDirectory([shard.file], null);
     assert.ok(isBalanced, text);
-    assert.match(text, new RegExp(`trimmed, balances at ${older} are a snapshot's`));
+    assert.match(text, new RegExp(`trimmed: balances at ${older} come from a snapshot`));
   });
 
   it('adds up nothing from a journal that is damaged', () => {

@@ -84,7 +84,7 @@ describe('a rotation of the master key', () => {
   test('from the environment wants the new one from there', async () => {
     const before = made(OLD);
     await assert.rejects(rotate(before.dataDir, { given: OLD, next: null }), /NEW_MASTER_KEY: set it/);
-    await assert.rejects(rotate(before.dataDir, { given: OLD, next: OLD }), /it is the key there is/);
+    await assert.rejects(rotate(before.dataDir, { given: OLD, next: OLD }), /this is the present key/);
     await assert.rejects(rotate(before.dataDir, { given: FRESH, next: null }), /MASTER_KEY: not the key/);
     assertWhole(before, OLD);
     await rotate(before.dataDir, { given: OLD, next: FRESH });
@@ -169,7 +169,7 @@ test('the files of a member of a cluster are not changed on one member alone', a
   const refused = withExclusiveDirectory(dataDir, (control) => requireAlone(control!, dataDir, 'no'));
   await assert.rejects(refused, new AdminError(`${dataDir} is of a member of a cluster: no`));
   const refusals = {
-    'keys rotate': /JOURNAL_URL: set it, the log of the cluster is there/,
+    'keys rotate': /JOURNAL_URL: set it to the database of the log/,
     'journal adopt': /is of a member of a cluster: /,
   };
   for (const [command, refusal] of Object.entries(refusals)) {

@@ -329,7 +329,7 @@ test('orders wait until what wallets ask for is read up to the newest block, in 
       },
     };
     await rig.step();
-    assert.match(healthOf(rig).unhealthy!, /what wallets ask the contract for is not read$/);
+    assert.match(healthOf(rig).unhealthy!, /requests of wallets to the contract were not read yet$/);
     refused = false;
     for (let round = 0; healthOf(rig).unhealthy !== null; round++) {
       assert.ok(round < 100, `it is read at last: ${healthOf(rig).unhealthy}`);
@@ -354,7 +354,7 @@ test('orders wait again where what wallets ask for was not read for ten minutes,
       assert.equal(healthOf(rig).unhealthy, null, `after ${rig.nowMs - startMs} ms`);
       await rig.steps(1, 1);
     }
-    assert.match(healthOf(rig).unhealthy!, /what wallets ask the contract for is not read$/);
+    assert.match(healthOf(rig).unhealthy!, /requests of wallets to the contract were not read yet$/);
     rig.rpc = chain;
     await rig.steps(1, 1);
     assert.equal(healthOf(rig).unhealthy, null);
@@ -365,7 +365,7 @@ test('orders wait as well until a contract that is added was read', () =>
     await rig.steps(3);
     assert.equal(healthOf(rig).unhealthy, null);
     rig.settlement.money.rotate(`0x${'5e'.repeat(20)}`);
-    assert.match(healthOf(rig).unhealthy!, /what wallets ask the contract for is not read$/);
+    assert.match(healthOf(rig).unhealthy!, /requests of wallets to the contract were not read yet$/);
     await rig.steps(1);
     assert.equal(healthOf(rig).unhealthy, null);
   }));

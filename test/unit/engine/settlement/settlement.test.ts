@@ -239,7 +239,7 @@ test('a chain that has later trades than the journals is noticed', async () => {
 
 test('settlement is unhealthy while the head is old or work has waited too long', async () => {
   const rig = new Rig(3);
-  assert.equal(rig.settlement.health(CALM).unhealthy, 'the chain was not seen yet');
+  assert.equal(rig.settlement.health(CALM).unhealthy, 'the chain was not read yet');
   await rig.step();
   rig.nowMs = rig.chain.head.timestampSec * 1000;
   assert.equal(rig.settlement.health(CALM).unhealthy, null);

@@ -69,7 +69,7 @@ test('what is missing or contradicts a chain stops the start, in one line', () =
     [{ RPC_URL: 'no address' }, /^RPC_URL: expected a URL$/],
     [{ RPC_URL: 'http://a.example,' }, /^RPC_URL: expected a URL$/],
     [{ RPC_URL: 'http://a.example,ws://b.example' }, /^RPC_URL: expected a URL that begins with/],
-    [{ RPC_URL: 'http://a.example, http://A.example/' }, /^RPC_URL: it has an address twice$/],
+    [{ RPC_URL: 'http://a.example, http://A.example/' }, /^RPC_URL: it names an address twice$/],
     [{ OPERATOR_SIGNER: 'http://kms.example' }, /^OPERATOR_KEY and OPERATOR_SIGNER: set one of them$/],
     [{ OPERATOR_KEY: '', OPERATOR_SIGNER: 'kms' }, /^OPERATOR_SIGNER: expected a URL$/],
     [{ OPERATOR_KEY: '', OPERATOR_SIGNER: 'ftp://kms' }, /^OPERATOR_SIGNER: expected a URL that begins with/],
