@@ -176,7 +176,7 @@ describe('an address', () => {
     assert.ok(!frames.includes('"format":"address"'));
   });
 
-  test('is taken in whatever case wherever one is asked for', async () => {
+  test('is accepted in upper and lower case on every route', async () => {
     for (let at = 0; at < spellings(first).length; at++) {
       const spelling = spellings(makeWallet().address)[at]!;
       const { id } = (await admin('POST', '/admin/users', {})).body;

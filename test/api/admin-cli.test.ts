@@ -143,7 +143,7 @@ describe('admin', () => {
     assert.doesNotMatch(stderr, /EPIPE|error/);
   });
 
-  it('says what a killed server left is whole, and what it had acknowledged is in it', async () => {
+  it('finds the files of a killed server whole, with everything that it had acknowledged', async () => {
     const known = (await exported()).length;
     await server.kill();
     const files = filesOf(server.dataDir);

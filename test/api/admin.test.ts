@@ -78,7 +78,7 @@ describe('the administrator’s token', () => {
 });
 
 describe('users', () => {
-  test('a new user has a profile, with the check sum of the wallet, in whatever case it was given', async () => {
+  test('a new user has a profile with the checksummed wallet address, whatever case the request used', async () => {
     const wallet = freshWallet();
     const answer = await server.adminRequest('POST', '/admin/users', {
       display_name: 'Ann',
@@ -324,7 +324,7 @@ describe('deposits and withdrawals', () => {
     assert.deepEqual(await usdcOf(userId), { available: '10', reserved: '0' });
   });
 
-  test('a withdrawal takes what is available and no more; a refused reference can be used again', async () => {
+  test('a withdrawal takes at most the available balance; a refused reference can be used again', async () => {
     const userId = await newUser();
     await server.admin.deposit(userId, { amount_usdc_micro: '100' });
     const path = `/admin/users/${userId}/withdrawals`;

@@ -28,7 +28,7 @@ function admin(cwd: string, args: readonly string[], more: Record<string, string
   return spawnSync(process.execPath, command, { cwd, env: { PATH, HOME, ...more }, encoding: 'utf8' });
 }
 
-test('a command reads directory and key in the unit; what is given outdoes it', async (t) => {
+test('a command reads directory and key from the unit; options override it', async (t) => {
   const server = await startServer(t, { MASTER_KEY: KEY, SHARDS: '1' });
   await server.stop();
   const folder = temporaryDirectory();
@@ -47,7 +47,7 @@ test('a command reads directory and key in the unit; what is given outdoes it', 
   );
 });
 
-test('as root what it writes is the owner’s', { skip: !isRoot || !isReadable }, async (t) => {
+test('run as root, a command writes files of the directory’s owner', { skip: !isRoot || !isReadable }, async (t) => {
   const server = await startServer(t, { MASTER_KEY: KEY, SHARDS: '1' });
   await server.stop();
   const { dataDir } = server;

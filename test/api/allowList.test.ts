@@ -44,7 +44,7 @@ function via(server: TestServer, trader: Trader, lines: string[], path = '/v1/us
   });
 }
 
-test('a key is good from its addresses only, whatever X-Forwarded-For says without a trusted proxy', async () => {
+test('a key works only from its addresses, and X-Forwarded-For does not count without a trusted proxy', async () => {
   const here = await traderWith(direct, ['192.0.2.1', '127.0.0.0/8']);
   assert.equal((await via(direct, here, ['203.0.113.9'])).status, 200);
   const elsewhere = await traderWith(direct, ['203.0.113.0/24', '::1']);
@@ -52,7 +52,7 @@ test('a key is good from its addresses only, whatever X-Forwarded-For says witho
   assertRefused(await via(direct, elsewhere, ['203.0.113.9']), ...BLOCKED);
 });
 
-test('behind a trusted proxy the address it vouches for counts, never what the client wrote itself', async () => {
+test('behind a trusted proxy the address that it adds counts, never one that the client wrote itself', async () => {
   const trader = await traderWith(proxied, ['203.0.113.0/24', '2001:db8::/32']);
   const cases: [lines: string[], isAllowed: boolean][] = [
     [['203.0.113.9'], true],
@@ -85,7 +85,7 @@ test('behind a trusted proxy the address it vouches for counts, never what the c
   }
 });
 
-test('what a proxy writes in place of an address is logged once, and shown to its clients by pmx doctor', async (t) => {
+test('text of a proxy in place of an address is logged once, and pmx doctor shows it to clients', async (t) => {
   const server = await startServer(t, { SHARDS: '1', TRUST_PROXY: '127.0.0.1' });
   const trader = await makeTrader(server);
   const limits = async (hop: string) => (await via(server, trader, [hop], '/v1/rate-limits')).body;
@@ -130,7 +130,7 @@ test('what a proxy writes in place of an address is logged once, and shown to it
   assert.match(found.message, /takes you for its proxy 127\.0\.0\.1, which wrote "unknown"/);
 });
 
-test('the list is told to nobody without the secret, and comes before the scope', async () => {
+test('the list is shown only to holders of the secret, and is checked before the scope', async () => {
   const trader = await traderWith(direct, ['203.0.113.9']);
   const { headers } = trader.client.prepareSigned('GET', '/v1/user/balances');
   headers['x-svc-signature'] = 'A'.repeat(43);

@@ -144,7 +144,7 @@ describe('with a second operator', () => {
     assert.equal((await server.admin.platform()).contracts.exchange_address, exchange_address);
   });
 
-  test('nobody approves what they asked for, nor what one asked for whose token they have seen', async () => {
+  test('no operator approves their own request, or one of an operator whose token they have seen', async () => {
     const userId = await newUser();
     const boss = await person('superuser');
     const puppet = await madeBy(boss.client, 'treasury');
@@ -158,7 +158,7 @@ describe('with a second operator', () => {
     assert.equal((await ben.client.approve(asked.id)).status, 'carried_out');
   });
 
-  test('nobody makes an operator to approve what they have asked for', async () => {
+  test('no operator can create another one to approve their own request', async () => {
     const userId = await newUser();
     const body = { amount_usdc_micro: String(2 * ABOVE_MICRO), reference: 'wire for later' };
     const path = `/admin/users/${userId}/withdrawals`;
@@ -205,7 +205,7 @@ describe('with a second operator', () => {
     assert.notEqual(approvals[0]?.kind, 'unwinding');
   });
 
-  test('what a revoked operator asked for is void; an operator who was revoked approves nothing', async () => {
+  test('a request of a revoked operator is void, and a revoked operator approves nothing', async () => {
     const userId = await newUser();
     const [asker, approver] = [await person('treasury'), await person('treasury')];
     const asked = await asks(asker, userId, 2 * ABOVE_MICRO, 'wire 8');
@@ -250,7 +250,7 @@ describe('with a second operator', () => {
     assert.equal((await server.adminRequest('GET', '/admin/approvals?limit=0')).status, 400);
   });
 
-  test('what waits survives kill -9, and what was approved is carried out once, before or after it', async () => {
+  test('waiting requests survive kill -9, and an approved one is carried out once, before or after it', async () => {
     const users = await Promise.all(Array.from({ length: 8 }, () => newUser()));
     const asked = await Promise.all(users.map((id) => asks(ann, id, 2 * ABOVE_MICRO)));
     const [waiting, ...rest] = asked;
@@ -277,7 +277,7 @@ describe('with a second operator', () => {
     await assertBalanced(server);
   });
 
-  test('the log shows who asked, who approved and what became of it', async () => {
+  test('the audit log shows who requested and approved a change, and its result', async () => {
     const userId = (await server.admin.createUser({})).id;
     await server.admin.deposit(userId, { amount_usdc_micro: String(2 * ABOVE_MICRO) });
     const asked = await asks(ann, userId, 2 * ABOVE_MICRO);

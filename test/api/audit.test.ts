@@ -78,7 +78,7 @@ describe('the audit log', () => {
     assert.deepEqual([linked.before?.['linked_wallets'], linked.after?.['linked_wallets']], [[], [wallet]]);
   });
 
-  test('what a handler refuses is recorded with its error; what never reached one is not', async () => {
+  test('a refusal of a handler is recorded with its error; an earlier refusal is not', async () => {
     const { head } = await server.admin.audit({ limit: 1 });
     await server.adminRequest('POST', '/admin/users/none/wallets', { address: `0x${'1'.repeat(40)}` });
     const [result] = await lastChange();
@@ -201,7 +201,7 @@ describe('npm run admin -- audit-log', () => {
     assert.ok(last!.count! >= 50, 'a stop records what was counted');
   });
 
-  test('finds, in the files of a stopped one, whatever was changed in them', async () => {
+  test('finds every change in the files of a stopped exchange', async () => {
     await server.stop();
     const whole = readFileSync(path, 'utf8');
     const lines = whole.split('\n').slice(0, -1);

@@ -72,7 +72,7 @@ test(`two runs over a day give the same fills (RECORDED-2, SEED=${SEED})`, async
   assert.deepEqual((await backtest()).report, report);
 });
 
-test('the account has what its gain says, and no more tokens than the maker wants', async () => {
+test('the account’s balance agrees with its gain, and it has no more tokens than the maker wants', async () => {
   const { exchange, report } = await backtest();
   const balances = exchange.balances();
   await exchange.play({ run: async () => void (await balances), stop: () => {} });

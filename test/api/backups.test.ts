@@ -64,7 +64,7 @@ describe('backup and restore', () => {
     await trader.place(market, { price: '0.11', size: '3' });
   });
 
-  it('a point has all that was acknowledged before, and the next one only what is new', async () => {
+  it('a point holds everything acknowledged before it, and the next point only stores what is new', async () => {
     const first = await backUp();
     await trader.place(market, { price: '0.12', size: '3' });
     const text = await succeeds('backup', target, '--rate', '0');
@@ -222,7 +222,7 @@ describe('backup and restore', () => {
     writeFileSync(path, whole);
   });
 
-  it('a damaged manifest hides no other point, and what it may name stays until it is removed', async () => {
+  it('a damaged manifest hides no other point, and parts that it may name stay until it is removed', async () => {
     const [first, second] = [await backUp(), await backUp()];
     const path = join(target, 'points', `${first}.json`);
     writeFileSync(path, readFileSync(path, 'utf8').replace('control.db', 'kontrol.db'));
@@ -246,7 +246,7 @@ describe('backup and restore', () => {
     assert.deepEqual((await pricesIn(restored)).slice(-1), ['0.23']);
   });
 
-  it('what was restored starts paused, and says what comes back, until an operator resumes it', async (t) => {
+  it('a restored exchange starts paused and reports what has come back, until an operator resumes it', async (t) => {
     const back = new TestServer(join(folder, 'stopped'));
     t.after(() => back.kill());
     await back.start();
@@ -273,7 +273,7 @@ describe('backup and restore', () => {
     assert.equal((await back.admin.platform()).paused, false);
   });
 
-  it('--set-aside keeps what a stopped directory has, and refuses one that an exchange runs on', async (t) => {
+  it('--set-aside keeps the files of a stopped exchange, and refuses a running one', async (t) => {
     const place = join(folder, 'aside');
     await succeeds('restore', target, '--data', place, '--as-it-was');
     const back = new TestServer(place);
@@ -290,7 +290,7 @@ describe('backup and restore', () => {
     assert.equal((await back.admin.platform()).paused, false);
   });
 
-  it('puts what it restores into a mount, which cannot get another name', async (t) => {
+  it('restores into a mount, which cannot be renamed', async (t) => {
     const disk = SmallDisk.mount(t, 200);
     if (disk === null) return t.skip('this process may not mount');
     mkdirSync(join(disk.path, 'lost+found'));

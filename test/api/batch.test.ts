@@ -12,7 +12,7 @@ const UNKNOWN_HASH = `0x${'ab'.repeat(32)}`;
 afterEachOfFile(() => assertBalanced(server));
 
 describe('placing a batch', () => {
-  test('every row is decided by itself, in the order of the request, and told as a single order would be', async () => {
+  test('each row is decided by itself, in order, and reported as a single order would be', async () => {
     const [market, other, alice, bob] = [
       await makeMarket(server),
       await makeMarket(server),
@@ -143,7 +143,7 @@ describe('placing a batch', () => {
 });
 
 describe('cancelling a batch', () => {
-  test('what is there is cancelled, and unknown, closed, foreign and repeated hashes block nothing', async () => {
+  test('open orders are cancelled; unknown, closed, foreign and repeated hashes do not prevent that', async () => {
     const [market, other] = [await makeMarket(server), await makeMarket(server)];
     const [alice, bob] = [await makeTrader(server), await makeTrader(server)];
     const one = (await alice.place(market, { price: '0.40', size: '5' })).order_hash;

@@ -13,7 +13,7 @@ afterEachOfFile(() => assertBalanced(server));
 const brief = (levels: readonly BookLevel[]): [string, string | undefined][] =>
   levels.map(({ price, token_quantity_atomic }) => [price, token_quantity_atomic]);
 
-test('a market nobody has an order in is an empty book', async () => {
+test('the book of a market without orders is empty', async () => {
   const market = await makeMarket(server);
   const answer = await server.request('GET', `/v1/orders/book/${market.id}`);
   assert.equal(answer.status, 200);

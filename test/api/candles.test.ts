@@ -43,7 +43,7 @@ test('RULES.md 13.13: both outcomes have the same trades, each at its own prices
   assert.equal(yes.start % 86_400, 0);
 });
 
-test('RULES.md 13.13: the volume of all candles is that of the market', async () => {
+test("RULES.md 13.13: the volumes of all candles add up to the market's", async () => {
   const { candles } = (await server.request('GET', `${pathOf(market)}?interval=1m&limit=1000`)).body;
   const micro = candles.reduce(
     (sum: number, candle: { volume_usdc_micro: string }) => sum + Number(candle.volume_usdc_micro),

@@ -66,7 +66,7 @@ describe('an import', () => {
     assert.deepEqual([shown.event_id, shown.fee_bps, shown.line, shown.status], [event.id, 20, 0.5, 'active']);
   });
 
-  test('of the same file changes nothing, and of a changed line only what it says', async () => {
+  test('of the same file changes nothing, and of a changed line only its own fields', async () => {
     const file = [
       { event: { slug: 'again', title: 'Again', start_time: FAR } },
       market('again-1', { event_slug: 'again', subcategories: ['Rain', 'Sea'], settlement_sources: null }),
@@ -109,7 +109,7 @@ describe('an import', () => {
     assert.deepEqual([shown.title, shown.subtitle], ['By hand', 'now with one']);
   });
 
-  test('sees in a line what the lines before it have done', async () => {
+  test('sees in a line the changes of the lines before it', async () => {
     const body = await imported([
       market('twice', { event_slug: 'later' }),
       { event: { slug: 'later', title: 'Later' } },
@@ -257,7 +257,7 @@ describe('pmx admin catalogue', () => {
     assert.deepEqual([code, out.match(/\d+ (?:created|failed)/g)], [0, ['2 created', '0 failed']], out);
   });
 
-  test('what a line that fails quotes is shown without what a terminal would obey', async () => {
+  test('quoted text of a failed line is shown without control characters of a terminal', async () => {
     const path = join(temporaryDirectory(), 'hidden.ndjson');
     writeFileSync(path, textOf([market('hidden', { title: 'Rain\u001b[2J\u202e' })]));
     const [code, , err] = await run(['import', path]);

@@ -43,7 +43,7 @@ function waiting(): Promise<BackupReport> {
   });
 }
 
-test('a backup is asked for, followed to its end, and is one like those of the local command', async () => {
+test('a backup is requested, followed to its end, and equals a backup of the local command', async () => {
   const before = await server.admin.backups();
   assert.deepEqual([before.folder, before.state, before.backed_up_at], [target, 'none', null]);
   const { code, out, err } = await pmx.run(['admin', 'backup', '--rate', '0']);
@@ -96,7 +96,7 @@ test('one runs at a time, a stop ends it, and the next one goes on', async () =>
   );
 });
 
-test('no request names a folder, and what is wrong with one begins nothing', async () => {
+test('no request names a folder, and a malformed request starts no backup', async () => {
   const viewer = await server.admin.createOperator({ name: 'watcher', roles: ['viewer'] });
   const path = '/admin/platform/backup';
   const asViewer = { authorization: `Bearer ${viewer.token}` };
@@ -116,7 +116,7 @@ test('no request names a folder, and what is wrong with one begins nothing', asy
   assert.equal((await pmx.failure(2, 'admin', 'backup', '--rate', 'fast')).code, 'USAGE');
 });
 
-test('one that fails says why, and is failed everywhere', async () => {
+test('a failed backup says why, and shows as failed everywhere', async () => {
   const stranger = join(target, 'of another program');
   writeFileSync(stranger, '');
   const url = { BASE_URL: server.baseUrl, ADMIN_TOKEN: server.adminToken };

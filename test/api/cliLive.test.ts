@@ -141,7 +141,7 @@ test('an unknown market ends it with the refusal', async () => {
   }
 });
 
-test('tail prints what was chosen, as lines of JSON, and ends after the count', async () => {
+test('tail prints the chosen events as lines of JSON, and ends after the count', async () => {
   const market = await makeMarket(server);
   const taker = await makeTrader(server, { scopes: ['stream:user', 'read:account', 'trade:orders'] });
   const own = new Pmx({

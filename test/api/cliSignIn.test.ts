@@ -134,7 +134,7 @@ test('an API key comes through a pipe, is tried before it is kept, and is forgot
   assert.equal((await pmx.failure(4, 'whoami')).code, 'NOT_SIGNED_IN');
 });
 
-test('ACCESS-1: what a profile keeps is not sent to another exchange', async () => {
+test('ACCESS-1: credentials of a profile are not sent to another exchange', async () => {
   const { user } = await makeUser();
   const { secret, passphrase, key_id } = await server.admin.createApiKey(user.id, { scopes: ['read:account'] });
   const pmx = new Pmx({});
@@ -181,7 +181,7 @@ test('profiles are made, used and removed', async () => {
   assert.match((await pmx.failure(1, 'profile', 'list')).error, /damaged/);
 });
 
-test('secrets that are typed at a terminal are not shown, also when they are pasted', { skip: NO_SCRIPT }, async () => {
+test('secrets typed or pasted at a terminal are not shown', { skip: NO_SCRIPT }, async () => {
   const { user } = await makeUser();
   const { key_id, secret, passphrase } = await server.admin.createApiKey(user.id, { scopes: ['read:account'] });
   const pmx = new Pmx({ BASE_URL: baseUrl });

@@ -90,7 +90,7 @@ test('a statement that is not in order is refused, and changes nothing', async (
   assert.equal((await server.admin.fiatDifferences()).open, 0);
 });
 
-test('pmx compares a file or what the provider gives, and says what differs', async () => {
+test("pmx compares a file or the provider's own statement, and names the differences", async () => {
   const file = join(admin.home, 'statement.csv');
   writeFileSync(file, `${HEADER}\nt9,nobody,onramp,settled,12,USDC\n`);
   const args = ['admin', 'fiat', 'reconcile', '--provider', 'sandbox'];

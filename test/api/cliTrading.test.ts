@@ -41,7 +41,7 @@ const buy = (price: string, size: string, ...more: string[]): string[] => [
 ];
 
 describe('placing', () => {
-  test('an order of each kind is placed, and is what was asked for', async () => {
+  test('an order of each kind is placed as requested', async () => {
     const { pmx, userId } = await makeUser();
     await pmx.json('groups', 'set', 'quotes', '--seconds', '10', '--most', '500');
     const kinds: [string[], object][] = [
@@ -66,7 +66,7 @@ describe('placing', () => {
     );
   });
 
-  test('the hash is printed before the answer, and the lines say what it costs', async () => {
+  test('the hash is printed before the answer, and the lines say the cost', async () => {
     const { code, out, err } = await pmx.run(buy('0.20', '12.5'));
     assert.equal(code, 0);
     const hash = /order hash {2}(0x[0-9a-f]{64})/.exec(err)?.[1];
@@ -160,7 +160,7 @@ describe('placing', () => {
     assert.ok(text.includes(order_hash) && text.includes(signature) && text.includes('"primaryType": "Order"'));
   });
 
-  test('amend and replace take over what is not given, and the queue position is said', async () => {
+  test('amend and replace take over omitted terms, and print the queue position', async () => {
     const { order_hash } = await pmx.json(...buy('0.15', '10', '--client-id', 'kept'));
     const smaller = await pmx.json('amend', order_hash, '--size', '6');
     assert.deepEqual([smaller.time_priority, smaller.price], [true, '0.15000000']);

@@ -154,7 +154,7 @@ test('a line that has fallen silent is given up (RULES.md 8.7)', async (t) => {
   assertShown(rig, 0, book);
 });
 
-test('an iterator that is too slow gets the book in place of what it did not read, or an error', async (t) => {
+test('an iterator that is too slow gets the book in place of the changes that it missed, or an error', async (t) => {
   const { rig, open } = await startLine(t, SEED + 4);
   const stream = open();
   const healing = stream.openBook(rig.marketId(0), { limit: 50 });
@@ -180,7 +180,7 @@ test('an iterator that is too slow gets the book in place of what it did not rea
   assertShown(rig, 0, healing);
 });
 
-test('each private event is told once and in order over sixty cuts (RULES.md 8.9)', async (t) => {
+test('each private event is delivered once and in order over sixty cuts (RULES.md 8.9)', async (t) => {
   const random = new Random(SEED + 5);
   const { rig, proxy, open } = await startLine(t, SEED + 5);
   const account = 2;

@@ -127,7 +127,7 @@ type Answer<M> = M extends (...args: never[]) => Promise<infer A> ? A : never;
 export declare function isTrue<_ extends true>(): void;
 `;
 
-test('every method answers what the document says', async (t) => {
+test('every method of the client answers as the document says', async (t) => {
   const baseUrl = 'http://exchange';
   const options = { baseUrl, credentials: CREDENTIALS, retry: false, wallet: `0x${'0'.repeat(63)}1` } as const;
   const methods = [
@@ -146,7 +146,7 @@ test('every method answers what the document says', async (t) => {
   checkTypes('answers.ts', [...lines, ...bodies]);
 });
 
-test('every frame of the client is what the document of the stream says', () => {
+test('every frame of the client has the form that the document of the stream gives', () => {
   const { messages } = asyncapi.components;
   const lines = FRAMES.map(([frame, message]) => {
     const type = typeOf(messages[message].payload, asyncapi);

@@ -107,7 +107,7 @@ test('while its clock is set back the exchange is not ready, says why, and carri
   assert.equal((await sender(server, alice, 60_000)('POST', HEARTBEAT, {})).status, 200);
 });
 
-test('windows stand still while requests are refused for their time and none is accepted', async (t) => {
+test('heartbeat windows stop while requests are refused for their time and none is accepted', async (t) => {
   const server = await startServer(t);
   const alice = await makeTrader(server);
   const isTrusted = async (): Promise<boolean> => /^exchange_clock_trusted 1$/m.test(await metricsText(server));

@@ -95,7 +95,7 @@ test('an order is never taken under both domains while placements and the change
   await assertBalanced(server);
 });
 
-test('refuses what is no address, a field it does not know, and the zero contract', async () => {
+test('refuses a malformed address, an unknown field, and the zero contract', async () => {
   const bodies = [
     {},
     { exchange_address: '0x12' },

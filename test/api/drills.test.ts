@@ -50,7 +50,7 @@ for (const [code, [message, set]] of Object.entries(REFUSALS)) {
   });
 }
 
-test('of several refusals the one that stands first in the table is answered; the status lists them', async () => {
+test('of several refusals the first one in the error table is answered; the status lists all of them', async () => {
   await server.admin.setDrill('SETTLEMENT_UNHEALTHY', true);
   await server.admin.setDrill('NOT_MATCHING_LEADER', true);
   const body = alice.body(market, ORDER);

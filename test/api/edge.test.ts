@@ -102,7 +102,7 @@ describe('TLS_CERT, TLS_KEY and ADMIN_TOKEN_FILE', async () => {
     return Promise.all(answers);
   };
 
-  test('it speaks TLS and nothing else, also while it turns connections away', async (t) => {
+  test('it speaks only TLS, even while it turns connections away', async (t) => {
     assert.equal(await health(), '200 {"status":"ok"}');
     const plain = await open(server, t);
     assert.equal(await answerTo(plain, HEALTH), null);

@@ -240,7 +240,7 @@ test('16.4, 16.9: restricted accounts, timeouts, and a provider that is down', a
   assert.equal(launched.status, 200, 'the session is there');
 });
 
-test('16.3: what the provider refuses is told with its field, and leaves no session under way', async () => {
+test('16.3: a refusal of the provider is reported with its field, and leaves no session under way', async () => {
   const person = await enter();
   for (const [kind, theirs, ours] of [
     ['onramp', 'amount', 'amount'],

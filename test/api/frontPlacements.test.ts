@@ -58,7 +58,7 @@ test('placements that are spoiled in any part are answered as by one gateway thr
   assert.ok((await fronts.prepared()) > REQUESTS / 20, 'the fronts have prepared many of them');
 });
 
-test('of the copies of a prepared placement one is accepted, whichever front they come to', async (t) => {
+test('one of several copies of a prepared placement is accepted, whichever fronts they reach', async (t) => {
   fronts.close(t);
   for (let round = 0; round < 8; round++) {
     const sent = placement(fronts, {});
@@ -92,7 +92,7 @@ test('a prepared placement with an idempotency key is carried out once', async (
   }
 });
 
-test('a key without the scope is refused, also where a front has prepared its placement', async (t) => {
+test('a key without the scope is refused, even if a front has prepared its placement', async (t) => {
   for (const side of [single, fronts]) side.close(t);
   for (let count = 0; count < 4; count++) {
     const answers = await Promise.all(

@@ -14,7 +14,7 @@ test('an account without anything has zeros and no tokens', async () => {
   assert.deepEqual(await alice.client.balances(), { usdc: { available: '0', reserved: '0' }, tokens: [] });
 });
 
-test('deposits and withdrawals are in the balance as soon as they are answered', async () => {
+test('the balance includes deposits and withdrawals as soon as they are answered', async () => {
   const alice = await makeTrader(server, { depositMicro: 7_000_001 });
   await server.admin.withdraw(alice.userId, { amount_usdc_micro: '2000000' });
   assert.equal((await alice.client.balances()).usdc.available, '5000001');

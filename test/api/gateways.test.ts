@@ -115,7 +115,7 @@ function countOf(answers: readonly Answer[], status: number, code: string | null
   return answers.filter((answer) => answer.status === status && answer.code === code).length;
 }
 
-test('of the copies of a signed request one is accepted, whichever threads they come to', async (t) => {
+test('one of several copies of a signed request is accepted, whichever threads they reach', async (t) => {
   const trader = await makeTrader(server);
   const connections = new Connections(t);
   for (let round = 0; round < 8; round++) {
@@ -126,7 +126,7 @@ test('of the copies of a signed request one is accepted, whichever threads they 
   }
 });
 
-test('a request with an idempotency key is carried out once, whichever threads its repeats come to', async (t) => {
+test('a request with an idempotency key is carried out once, whichever threads its repeats reach', async (t) => {
   const trader = await makeTrader(server);
   const connections = new Connections(t);
   const path = `/v1/markets/${market.id}/split`;

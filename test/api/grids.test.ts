@@ -46,7 +46,7 @@ for (const ticks_per_unit of TICKS_PER_UNIT) {
   });
 }
 
-test('a divisor of 10,000 below 10, above 10,000 and what is no divisor make no market', async () => {
+test('a grid below 10, above 10,000, or that does not divide 10,000 makes no market', async () => {
   for (const ticks_per_unit of [1, 2, 4, 5, 8, 20_000, 30, 64, 3125, 9999]) {
     await assert.rejects(makeMarket(server, { ticks_per_unit: ticks_per_unit as 100 }), {
       code: 'VALIDATION_ERROR',

@@ -28,7 +28,7 @@ test('it is for keys that trade, with no fields', async () => {
   assert.equal((await alice.send('POST', HEARTBEAT)).status, 200, 'no body is the empty object');
 });
 
-test('who falls silent loses all open orders, and nobody else does, over a restart and a pause', async (t) => {
+test('an account that falls silent loses all open orders, and no other does, over a restart and a pause', async (t) => {
   const markets = [await makeMarket(server), await makeMarket(server), await makeMarket(server)];
   let [alice, bob] = [await makeTrader(server), await makeTrader(server)];
   const hashes: Buffer[] = [];

@@ -75,7 +75,7 @@ test('a success is replayed byte for byte on all five routes', async () => {
   assert.equal(JSON.parse(cancelled.text).cancelled, 1);
 });
 
-test('refusals are kept as they are, above 512 bytes without a shard by status and code', async () => {
+test('refusals are kept unchanged; one above 512 bytes that no shard has made is kept by status and code', async () => {
   // Each character is three bytes of UTF-8, so the value that is shown alone has 300.
   const side = '‰'.repeat(100);
   for (const [path, payload] of [
@@ -158,7 +158,7 @@ test('while the platform is paused answers are replayed; the refusal is kept for
   assert.deepEqual(await send(trader, 'POST', '/v1/orders/batch', batch, rows), { ...refused, isReplay: true });
 });
 
-test('answers outlive a kill, also those that a crash kept from being stored', async () => {
+test('answers survive a kill, even answers that a crash prevented from being stored', async () => {
   const maker = await makeTrader(server);
   await maker.place(market, { price: '0.5', size: '10', outcomeIndex: 1 });
   const asked: [string, string, string, unknown][] = [];
@@ -199,7 +199,7 @@ test('answers outlive a kill, also those that a crash kept from being stored', a
   }
 });
 
-test('splits and merges with a key are carried out once, also over a crash; another key is another one', async () => {
+test('splits and merges are carried out once for each key, even over a crash', async () => {
   const holder = await makeTrader(server);
   const convert = (movement: string, key: string, amount: string): Promise<Reply> => {
     return send(holder.reconnected(), 'POST', `/v1/markets/${market.id}/${movement}`, key, { amount });
@@ -238,7 +238,7 @@ test('splits and merges with a key are carried out once, also over a crash; anot
   assert.equal(JSON.parse((await convert('merge', first, '5000000')).text).code, 'IDEMPOTENCY_KEY_PAYLOAD_MISMATCH');
 });
 
-test('after a crash a batch gives what was done and does what was not', async () => {
+test('a batch repeated after a crash answers the orders already placed and places the others', async () => {
   const poor = await makeTrader(server, { depositMicro: 2_000_000 });
   const orders = [poor.body(market, resting), {}, poor.body(market, { price: '0.1', size: '50' })];
   const key = randomUUID();

@@ -185,7 +185,7 @@ describe('limits per key', () => {
     assert.ok(Math.abs(resetSec - Date.now() / 1000 - retrySec) < 30, `${resetSec} is ${retrySec} s from now`);
   });
 
-  test('what a handler or a stage refuses was counted all the same, and its answer says so', async () => {
+  test('a request refused by a handler or a stage counts too, and its answer says so', async () => {
     const alice = await trader({ rate_limit_override: { requests: 50, window_seconds: 3600 } }, ['read:account']);
     const bob = await trader({ rate_limit_override: { requests: 50, window_seconds: 3600 } });
     assertCounted(await bob.send('GET', `/v1/orders/0x${'ab'.repeat(32)}`), 404);

@@ -91,7 +91,7 @@ test('a step of the platform is a change of each market', async (t) => {
   }
 });
 
-test('a client that comes back gets what it missed, and after kill -9 the markets as they are', async (t) => {
+test('a returning client gets the changes that it missed, and after kill -9 the present markets', async (t) => {
   const market = await makeMarket(server);
   const first = await StreamClient.open(t, server.baseUrl);
   const { market: place } = await first.subscribe({ market: { markets: [market.id] } });
@@ -127,7 +127,7 @@ test('a client that comes back gets what it missed, and after kill -9 the market
   for (const { id } of body.markets) await everything.until(({ market_id }) => market_id === id);
 });
 
-test('what is no selection is refused, changes nothing, and 500 names are the most', async (t) => {
+test('an invalid selection, or one of more than 500 names, is refused and changes nothing', async (t) => {
   const client = await StreamClient.open(t, server.baseUrl);
   const run = 'f'.repeat(16);
   const invalid = [

@@ -87,7 +87,7 @@ test('best prices, spread and midpoint are exact, and mirrored for the other out
   assert.deepEqual(await read('spread', 1), { ...mirror, ...no, spread_bps: 870 });
 });
 
-test('whatever an empty side would be needed for is null', async () => {
+test('every value that needs an empty side of the book is null', async () => {
   const [market, alice] = [await makeMarket(server), await makeTrader(server)];
   const read = async (what: string) => (await server.request('GET', `/v1/market-data/${market.id}/${what}`)).body;
   const base = { market_id: market.id, outcome_index: 0 };
@@ -111,7 +111,7 @@ test('an outcome that does not exist is refused by name', async () => {
   }
 });
 
-test('the best prices of many markets are those of each, in the order they were asked for', async () => {
+test('the best prices of many markets equal those of each one, in the order of the request', async () => {
   const [market, other, alice] = [await makeMarket(server), await makeMarket(server), await makeTrader(server)];
   await alice.place(market, { price: '0.64', size: '10' });
   await alice.place(market, { outcomeIndex: 1, price: '0.34', size: '10' });
@@ -129,7 +129,7 @@ test('the best prices of many markets are those of each, in the order they were 
   assert.deepEqual([markets[0].best_bid, markets[0].best_ask, markets[1].best_bid], ['0.34', '0.36', null]);
 });
 
-test('none, too many and unknown markets refuse all of them, and need no key', async () => {
+test('a request for no, too many or unknown markets is refused as a whole; no key is needed', async () => {
   const market = await makeMarket(server);
   const post = (body: unknown) => server.request('POST', '/v1/market-data/bbo', body);
   const row = { market_id: market.id, outcome_index: 0 };

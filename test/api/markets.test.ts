@@ -172,7 +172,7 @@ describe('changing a market', () => {
     assert.ok(updated_at > before);
   });
 
-  test('the fee and the times are those of the shard from then on', async () => {
+  test("from then on the fee and the times are the shard's", async () => {
     const market = await create();
     const trading_ends_at = '2098-01-01T00:00:00.000Z';
     const changed = await patch(market, { fee_bps: 25, trading_ends_at });

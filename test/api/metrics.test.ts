@@ -145,7 +145,7 @@ test('a slow request is a line of the log, with the id of its answer and what ea
   assert.doesNotMatch(server.stdout.join(), /in-the-path/);
 });
 
-test('the memory of every thread is told, also of one that blocks, and that of the process by kind', {
+test('the memory of every thread, even of a blocked one, is reported, and that of the process by kind', {
   skip: process.platform !== 'linux' && 'kinds are those of Linux',
 }, async () => {
   const THREADS = ['gateway', 'shard 0', 'projector', 'idempotency', 'spot checker', 'query'];

@@ -261,7 +261,7 @@ test('RULES.md 14.70 to 14.72: an account that asks is granted what it has earne
   assert.equal((await server.request('GET', '/v1/user/achievements')).status, 401);
 });
 
-test('RULES.md 14.64, 14.70: what was read and what was granted stays so when the server is killed', async () => {
+test('RULES.md 14.64, 14.70: read marks and grants survive a kill of the server', async () => {
   const trader = await quietTrader();
   await fill(trader, ['1', '2', '3']);
   const { items } = await trader.client.account.notifications({ limit: 3 });

@@ -114,7 +114,7 @@ test('amounts of money and tokens say their unit', () => {
   walk(document, 'document');
 });
 
-test('every example is one that its schema accepts, and so is what readers make of those of its fields', () => {
+test('schemas accept their examples, and also the examples that readers build from those of the fields', () => {
   const ajv = new Ajv2020({ strict: false, meta: false, validateSchema: false, code: { optimize: false } });
   for (const format of ['address', 'hash', 'uint256', 'amount', 'date-time-or-utc', 'uuid'])
     ajv.addFormat(format, true);
@@ -169,12 +169,12 @@ test('an object has members that are named, or says that it may have any', () =>
   walk(document, '');
 });
 
-test('the example of a placement is one that the server would read', () => {
+test('the server would accept the example of a placement', () => {
   const { example } = document.paths['/v1/orders'].post.requestBody.content['application/json'];
   assert.equal(compileBody(PLACEMENT)(example), null);
 });
 
-test('the refusals of the stages follow from what a route is', () => {
+test('the refusals of the stages follow from the declaration of a route', () => {
   const place = errorsOf({
     method: 'POST',
     path: '/v1/orders',

@@ -8,7 +8,7 @@ import { makeMarket, makeTrader } from '../support/traders.ts';
 
 const server = await startServer(fileScope, { ADMIN_PORT: '0' });
 
-test('a report has what the metrics have, and the name and roles of the operator', async () => {
+test('a report has the values of the metrics, and the name and roles of the operator', async () => {
   const market = await makeMarket(server);
   const alice = await makeTrader(server);
   const before = await server.admin.operations();

@@ -42,7 +42,7 @@ describe('reading', () => {
     }
   });
 
-  test('an order reads the same before and after it closed but for what the closing changed', async () => {
+  test('an order reads the same before and after it closed, except for the fields that closing changes', async () => {
     const market = await makeMarket(server);
     const [alice, bob] = [await makeTrader(server), await makeTrader(server)];
     await alice.client.split(market.id, 10_000_000);

@@ -28,7 +28,7 @@ describe('refusals of a placement', () => {
     assert.equal((await alice.place(market, { price: '0.50', size: '2', feeRateBps: 30 })).status, 'open');
   });
 
-  test('what is missing is told: USDC for a buy, tokens for a sell', async () => {
+  test('a refusal names what is missing: USDC for a buy, tokens for a sell', async () => {
     const market = await makeMarket(server);
     const alice = await makeTrader(server, { depositMicro: 5_000_000 });
     await alice.place(market, { price: '0.50', size: '4' });
@@ -57,7 +57,7 @@ describe('refusals of a placement', () => {
     assertRefused(await alice.post(small), 400, 'BELOW_MIN_SIZE', 'order below minimum size');
   });
 
-  test('what is left of the smallest order after its fee can be sold, and merged to the last token', async () => {
+  test('the remainder of the smallest order after its fee can be sold, and merged to the last token', async () => {
     const [market, alice, bob] = [await makeMarket(server), await makeTrader(server), await makeTrader(server)];
     const sell = (size: string, more: object = {}) => bob.body(market, { side: 'SELL', price: '0.40', size, ...more });
     await bob.client.split(market.id, 2_000_000);

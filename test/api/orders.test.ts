@@ -250,7 +250,7 @@ describe('placing', () => {
 });
 
 describe('time in force', () => {
-  test('a FOK that fits fills at once, one that does not leaves no trace', async () => {
+  test('a FOK that can be filled completely fills at once; otherwise it leaves no trace', async () => {
     const market = await makeMarket(server);
     const [alice, bob] = [await makeTrader(server), await makeTrader(server)];
     await alice.place(market, { price: '0.60', size: '10' });
@@ -263,7 +263,7 @@ describe('time in force', () => {
     assert.deepEqual([fits.remaining, fits.remaining_status], ['0', 'none']);
   });
 
-  test('a FAK takes what is there and its rest is killed with nothing remaining', async () => {
+  test('a FAK takes the available quantity, and the rest is killed with nothing remaining', async () => {
     const market = await makeMarket(server);
     const [alice, bob] = [await makeTrader(server), await makeTrader(server)];
     const nothing = bob.body(market, { outcomeIndex: 1, price: '0.40', size: '10', timeInForce: 'FAK' });

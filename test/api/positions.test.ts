@@ -66,7 +66,7 @@ describe('positions', () => {
     assert.deepEqual(await shown(carol), [{ ...settled, quantity: '0', realized_pnl: '0.980000' }]);
   });
 
-  test('RULES.md 14.20: a position that was sold is shown with what it earned, and is not claimed', async () => {
+  test('RULES.md 14.20: a sold position is shown with its realized gain, and cannot be claimed', async () => {
     const market = await makeMarket(server, { fee_bps: 0 });
     const [alice, bob] = [await makeTrader(server), await makeTrader(server)];
     await alice.client.split(market.id, 10_000_000);

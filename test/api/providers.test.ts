@@ -78,7 +78,7 @@ test('15.31: a token that is not right, or sent by another site, opens no sessio
   assert.match(own.headers.get('set-cookie')!, /^svc_refresh=/);
 });
 
-test('15.32: unknown keys have those of the provider fetched once', async () => {
+test("15.32: an unknown key makes the exchange fetch the provider's keys once", async () => {
   const flood = Array.from({ length: 20 }, (_, index) => signer.sign({}, Date.now(), { kid: `unknown-${index}` }));
   const answers = await Promise.all((await Promise.all(flood)).map((access_token) => viaPrivy({ access_token })));
   for (const answer of answers) assertRefused(answer, 401, 'UNAUTHORIZED', 'invalid access token');

@@ -35,7 +35,7 @@ test('10.25: a rehearsal leaves no file, no account, no market and no count', as
   assert.deepEqual((await server.adminRequest('GET', '/admin/users')).body.users, []);
 });
 
-test('10.25: an exchange with orders is after a rehearsal what it was before', async () => {
+test('10.25: a rehearsal changes nothing in an exchange with orders', async () => {
   const market = await makeMarket(server);
   const trader = await makeTrader(server);
   const { order_hash } = await trader.place(market, { price: '0.40', size: '10' });

@@ -78,7 +78,7 @@ describe('cancel-replace', () => {
     assert.deepEqual([order.status, order.matches, order.fills[0].price], ['partially_filled', 1, '0.55']);
   });
 
-  test('what remains of the old order can be expected: after a fill it is refused with what is left', async () => {
+  test('the expected remainder is checked: after a fill the request is refused with the real one', async () => {
     const [market, alice, bob] = [await makeMarket(server), await makeTrader(server), await makeTrader(server)];
     await bob.client.split(market.id, 20_000_000);
     let { order_hash } = await alice.place(market, { price: '0.50', size: '10' });
@@ -183,7 +183,7 @@ describe('cancel-replace', () => {
     assert.deepEqual(await alice.client.openOrders(market.id), []);
   });
 
-  test('an old order that is over is 409 whichever shards there are', async () => {
+  test('replacing a closed order is 409 on any number of shards', async () => {
     const lone = await startServer({ after }, { SHARDS: '1' });
     for (const [at, shards] of [
       [server, 2],
@@ -281,7 +281,7 @@ describe('amend', () => {
     assert.equal((await alice.holdings(market)).reserved, 2_450_000);
   });
 
-  test('what matches at once is told, and remains as the record says', async () => {
+  test('fills at once are reported, and the remainder is that of the record', async () => {
     const [market, alice, bob] = [await makeMarket(server), await makeTrader(server), await makeTrader(server)];
     const old = await alice.place(market, { price: '0.40', size: '10' });
     await bob.place(market, { outcomeIndex: 1, price: '0.55', size: '4' });
@@ -380,7 +380,7 @@ describe('a tombstone', () => {
     for (const { ask } of WAYS) assert.equal((await ask(alice, old.order_hash, body)).body.code, 'ORDER_TOMBSTONED');
   });
 
-  test('an order that is there is cancelled, one that is closed stays so', async () => {
+  test('an open order is cancelled, a closed order stays closed', async () => {
     const [market, alice] = [await makeMarket(server), await makeTrader(server)];
     const { order_hash } = await alice.place(market, { price: '0.40', size: '2' });
     const answer = await bury(alice, order_hash);

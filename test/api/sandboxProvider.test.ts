@@ -34,7 +34,7 @@ async function balanceMicro(): Promise<number> {
   return Number((await client.balances()).usdc.available);
 }
 
-test('16.71: a person cashes in at the provider, and the account gets what the rail shows', async () => {
+test('16.71: a person cashes in at the provider, and the account gets the amount that the rail shows', async () => {
   const before = await balanceMicro();
   const session = await client.fiat.createOnramp({ amount: '25' });
   const deal = await ramp.control('POST', 'customer', { launch_url: session.launch_url });

@@ -69,7 +69,7 @@ test('the examples of the documents compile', () => {
 });
 
 for (const { path, name } of DOCUMENTS) {
-  test(`the examples of ${path} do what they say`, async () => {
+  test(`the examples of ${path} have the results that they state`, async () => {
     const market = await makeMarket(server);
     const privateKey = generatePrivateKey();
     const reader = await makeTrader(server, { privateKey, scopes: ALL });

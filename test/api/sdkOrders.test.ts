@@ -21,7 +21,7 @@ async function newcomer() {
   return { market, client, bid, other: await makeTrader(server) };
 }
 
-test('an amend without a size is for what is still to be filled, and the old order is cancelled', async () => {
+test('an amend without a size is for the unfilled quantity, and the old order is cancelled', async () => {
   const { market, client, bid, other } = await newcomer();
   const first = await client.place({ ...bid, clientOrderId: 'quote' });
   await other.place(market, { outcomeIndex: 1, price: '0.60', size: '6' });
@@ -94,7 +94,7 @@ test('without offers, for less than a lot, or from a stale book nothing is bough
   await assert.rejects(client.buy(market.id, { ...order, book: wrong }), /the book is that of market another/);
 });
 
-test('a verified book says what so many tokens cost and what so many dollars buy', async () => {
+test('a verified book computes the cost of an amount of tokens, and the tokens for an amount of dollars', async () => {
   const { market, client, other } = await newcomer();
   for (const price of ['0.50', '0.45']) await other.place(market, { outcomeIndex: 1, price, size: '10' });
   const stream = await client.openStream();

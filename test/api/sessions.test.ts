@@ -43,7 +43,7 @@ test('15.10: a wallet signs up with its first signature, and signs in to the sam
   assert.ok(access_token.length > 200);
 });
 
-test('15.2: an access token is what the published keys verify', async () => {
+test('15.2: the published keys verify access tokens', async () => {
   const { body } = await signIn(server, makeWallet());
   const keys = createLocalJWKSet((await server.request('GET', '/.well-known/jwks.json')).body);
   const expected = { issuer: 'urn:open-prediction-exchange', audience: 'open-prediction-exchange' };
@@ -264,7 +264,7 @@ test('15.30: without settings of its own a provider is unknown', async () => {
   assertRefused(answer, 404, 'NOT_FOUND', 'unknown provider');
 });
 
-test('15.4: sessions and what they know survive a restart', async () => {
+test('15.4: sessions and their data survive a restart', async () => {
   const { body } = await signIn(server, makeWallet());
   await server.restart({ CORS_ORIGINS: PAGE });
   assert.equal((await get('/v1/user/balances', body)).status, 200);

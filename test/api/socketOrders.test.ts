@@ -116,7 +116,7 @@ const DONE: Record<string, (of: Trader, open: { hash: string; clientId: string }
   heartbeat: () => ({ method: 'POST', path: '/v1/orders/heartbeat', data: { action: 'heartbeat' } }),
 };
 
-test('every action does and answers what its route does over HTTP (RULES.md 8.13)', async (t) => {
+test('every action has the effect and the answer of its HTTP route (RULES.md 8.13)', async (t) => {
   const [alice, bob] = await Promise.all([trader(), trader()]);
   const socket = await connect(t, alice);
   for (const [name, make] of Object.entries(DONE)) {
@@ -224,7 +224,7 @@ function refusedOthers(good: Json): Record<string, Sent> {
   };
 }
 
-test('every refusal is that of the route, word for word, and changes nothing (RULES.md 8.13)', async (t) => {
+test("every refusal is word for word the HTTP route's, and changes nothing (RULES.md 8.13)", async (t) => {
   const alice = await trader();
   const socket = await connect(t, alice);
   for (const [name, sent] of Object.entries(refusals(alice))) {
@@ -285,7 +285,7 @@ test('a repeat with the same key gets the first answer, from either transport (R
   await alice.client.cancelAll();
 });
 
-test('scopes are those of the key, and without a key nothing is done (RULES.md 8.16)', async (t) => {
+test('a socket has the scopes of its key, and without a key no action is carried out (RULES.md 8.16)', async (t) => {
   const cancel = { action: 'cancel', order_hash: UNKNOWN_HASH };
   const reader = await trader({ scopes: ['read:account', 'stream:user'] });
   const answer = await ask(await connect(t, reader), cancel);
@@ -304,7 +304,7 @@ test('each of 1,500 requests that are sent at once gets one answer, also beside 
   }
 });
 
-test('a revoked key ends its connections, and what was sent before stands (RULES.md 8.16)', async (t) => {
+test('revoking a key ends its connections, and actions sent before stay carried out (RULES.md 8.16)', async (t) => {
   const alice = await trader();
   const socket = await connect(t, alice);
   const placed = await ask(socket, { action: 'place', ...alice.body(market, { price: '0.29', size: '5' }) });

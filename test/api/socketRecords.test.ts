@@ -80,7 +80,7 @@ const DONE: Record<string, (of: Trader, hash: string) => Row> = {
   heartbeat: () => [records.heartbeatRecord, 'POST', '/v1/orders/heartbeat'],
 };
 
-test('every record does and answers what its route does over HTTP (RULES.md 8.17)', async (t) => {
+test('every record has the effect and the answer of its HTTP route (RULES.md 8.17)', async (t) => {
   const [alice, bob, carol] = await Promise.all([trader(), trader(), trader()]);
   await carol.client.split(market.id, 100_000_000);
   const client = await connect(t, alice);
@@ -166,7 +166,7 @@ test('every refusal has the body of the route and the number of its error (RULES
   assert.deepEqual(await alice.client.openOrders(market.id), []);
 });
 
-test('what the exchange fills in has to be zero, and nothing of such a record is done (RULES.md 8.18)', async (t) => {
+test('a record with a non-zero field that the exchange fills in is not carried out (RULES.md 8.18)', async (t) => {
   const alice = await trader();
   const client = await connect(t, alice);
   const plain = records.placeRecord(0, bodyOf(alice));
@@ -342,7 +342,7 @@ async function nothingSent(client: RecordClient): Promise<boolean> {
 }
 
 // The last test of the file: it ends the server.
-test('over kill -9 each acknowledged order stands, and none is there twice (RULES.md 8.16)', async (t) => {
+test('over kill -9 each acknowledged order exists exactly once (RULES.md 8.16)', async (t) => {
   const alice = await trader();
   const client = await connect(t, alice);
   const bodies = Array.from({ length: 300 }, () => alice.body(market, { price: '0.11', size: '1' }));

@@ -60,7 +60,7 @@ test('RULES.md 13.2: a fill is shown as its taker sees it, without an id and und
   assert.equal(newest[0].size_usd, '1', 'newest first');
 });
 
-test('RULES.md 13.2: min_size_usd and since are inclusive, and leave out what is smaller and older', async () => {
+test('RULES.md 13.2: min_size_usd and since are inclusive, and leave out smaller and older trades', async () => {
   assert.deepEqual(
     (await fillsOf('min_size_usd=6.5')).fills.map(({ size_usd }) => size_usd),
     ['6.5'],
@@ -208,7 +208,7 @@ test('a profile needs a key that may manage the account', async () => {
   assertRefused(await get('/v1/user/public-profile'), 401, 'UNAUTHORIZED', 'missing required API key headers');
 });
 
-test('RULES.md 13.7: what an account earned is realized or in its positions, at the middle of the book', async () => {
+test('RULES.md 13.7: earnings are realized gains plus positions valued at the middle of the book', async () => {
   const [buyer, seller, quoter] = [await makeTrader(server), await makeTrader(server), await makeTrader(server)];
   const priced = await makeMarket(server);
   for (const [trader, handle] of [
@@ -253,7 +253,7 @@ test('RULES.md 13.7: the best trader is first; accounts without a public profile
   assert.ok((await get('/v1/leaderboards/traders')).body.traders.length <= 10);
 });
 
-test('RULES.md 13.5: the pulse has 24 hours, oldest first, and what was traded and paid in them', async () => {
+test('RULES.md 13.5: the pulse has 24 hours, oldest first, with their traded volume and fees', async () => {
   const decided = await makeMarket(server);
   const volumeMicro = async (): Promise<number> =>
     Math.round(Number((await get('/v1/platform/config')).body.total_volume) * 1e6);

@@ -73,7 +73,7 @@ test('the upgrade is signed like any GET; a bad credential refuses it with 401 (
   assert.deepEqual([plain.status, plain.body.code], [400, 'VALIDATION_ERROR']);
 });
 
-test('without a key there are the public channels, with one those of its scopes (RULES.md 8.1)', async (t) => {
+test('public channels need no key, others a key with their scope (RULES.md 8.1)', async (t) => {
   const market = await makeMarket(server);
   const anonymous = await StreamClient.open(t, server.baseUrl);
   assert.deepEqual((await anonymous.subscribe({ markets: [market.id.toUpperCase()] })).markets, [market.id]);
@@ -244,7 +244,7 @@ test('the killed remainder of an order off the grid is sent as in its record (RU
   );
 });
 
-test('under random orders the book of the stream is that of GET /v1/orders/book (RULES.md 8.4)', async (t) => {
+test("under random orders the stream's book equals the one of GET /v1/orders/book (RULES.md 8.4)", async (t) => {
   const market = await makeMarket(server);
   const traders = [await streamer(), await streamer()];
   for (const trader of traders) await trader.client.split(market.id, 100_000_000);
@@ -318,7 +318,7 @@ test('a connection that ends takes the orders of its account with it, if it said
   assert.equal((await alice.client.getOrder(order_hash)).status, 'cancelled');
 });
 
-test('SIGTERM closes every socket with 1001 and cancels for those who asked (RULES.md 8.2, 8.10)', async (t) => {
+test('SIGTERM closes sockets with 1001, and cancels orders on request (RULES.md 8.2, 8.10)', async (t) => {
   const market = await makeMarket(server);
   const alice = await makeTrader(server, { scopes: [...STREAM_SCOPES] });
   const { order_hash } = await alice.place(market, { price: '0.65', size: '10' });

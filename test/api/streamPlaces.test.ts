@@ -65,7 +65,7 @@ test('40 subscriptions in a second: 20 are refused with a time that is true, and
   assert.deepEqual(rig.cancelled, [], 'nothing is cancelled');
 });
 
-test('only 200 messages a second for ten seconds close a connection, and beyond 200 none is answered', async (t) => {
+test('over 200 messages a second are not answered, and after ten such seconds the connection closes', async (t) => {
   const rig = await StreamRig.start(t, SEED + 1);
   const [heeding, flooding] = [
     await RawSocket.open(t, rig.baseUrl, STREAM_PATH),
@@ -87,7 +87,7 @@ test('only 200 messages a second for ten seconds close a connection, and beyond 
   assert.ok(!heeding.isClosed);
 });
 
-test('a market too many is refused, and the connection keeps those that it has', async (t) => {
+test('a market over the limit is refused, and the connection keeps its other markets', async (t) => {
   const rig = await StreamRig.start(t, SEED + 2);
   const client = await StreamClient.open(t, rig.baseUrl);
   assert.equal((await client.ask('subscribe', { markets: ['0190a6f0-7b1c-7abc-8def-0123456789ab'] })).channel, 'error');

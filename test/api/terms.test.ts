@@ -105,7 +105,7 @@ function assertOutcomesRefused({ status, body }: Answer): void {
 }
 
 describe('with one operator alone', () => {
-  test('terms that nobody relies on are changed without a record of their own, outcomes too', async () => {
+  test('terms that nobody relies on, even outcomes, are changed without a record of their own', async () => {
     const market = await makeMarket(server);
     const changed = await patch(`/admin/markets/${market.id}`, { ...MARKET_TERMS, outcomes: ['Up', 'Down'] });
     assert.equal(changed.status, 200);
@@ -113,7 +113,7 @@ describe('with one operator alone', () => {
     assert.deepEqual(await termsChanged(), []);
   });
 
-  test('a change of what was bought is recorded as such, with what was before', async () => {
+  test('a change of terms that people have bought is recorded as such, with the terms before', async () => {
     const market = await makeMarket(server);
     await trade(market);
     const { status } = await patch(`/admin/markets/${market.id}`, { title: 'Snow?', category: 'Snow' });
@@ -153,7 +153,7 @@ describe('with one operator alone', () => {
     );
   });
 
-  test('what was traded stays relied on after its last token is gone', async () => {
+  test('people still count as relying on a traded market after its last token is gone', async () => {
     const market = await makeMarket(server);
     await buyer.client.split(market.id, 1_000_000);
     const order = { outcomeIndex: 0, price: '0.50', size: '1' } as const;
@@ -199,7 +199,7 @@ describe('with a second operator', () => {
     assert.equal((await patch(path, { status: 'locked' }, ann.token)).status, 200, 'trading is stopped by one');
   });
 
-  test('what was approved is carried out, once, and the same asked again is done', async () => {
+  test('an approved change is carried out once, and requesting it again answers that it is done', async () => {
     const market = await makeMarket(server);
     await trade(market);
     const path = `/admin/markets/${market.id}`;
@@ -244,7 +244,7 @@ describe('with a second operator', () => {
     assert.equal((await buyer.send('GET', `/v1/orders/${hash}`)).body.status, 'open');
   });
 
-  test('a change that would be refused anyway waits for nobody, and outcomes change by nobody', async () => {
+  test('a change that would be refused anyway does not wait for approval, and nobody can change outcomes', async () => {
     const market = await makeMarket(server);
     await trade(market);
     const path = `/admin/markets/${market.id}`;
@@ -298,7 +298,7 @@ describe('with a second operator', () => {
     assert.deepEqual([elsewhere.status, elsewhere.body.request.replaces], [202, { event_id: event.id }]);
   });
 
-  test('a line of an import that changes what was bought fails and says how to ask', async () => {
+  test('a line of an import that changes relied-on terms fails and says how to request the change', async () => {
     const event = await server.admin.createEvent({ title: 'A week' });
     const market = await makeMarket(server, { event_id: event.id });
     await trade(market);

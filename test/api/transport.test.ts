@@ -100,7 +100,7 @@ describe('transport', () => {
       assert.ok(await rig.isHealthy());
     });
 
-    it('reads nothing behind a body in chunks, whatever ends them', async () => {
+    it('reads nothing after a chunked body, however the chunks end', async () => {
       const head = 'POST /v1/length HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
       const next = 'GET /health HTTP/1.1\r\nHost: a\r\n\r\n';
       for (const end of ['\r\n', 'XX', '\n\n']) {
@@ -236,7 +236,7 @@ describe('transport', () => {
       assert.ok(await rig.isHealthy());
     });
 
-    it('survives a client that leaves before its answer, and the late answer reaches nobody', async () => {
+    it('survives a client that leaves before its answer, and sends the late answer to no other client', async () => {
       const arrived = nextWaiting();
       const socket = await rig.open('GET /v1/waits HTTP/1.1\r\nHost: a\r\n\r\n');
       const late = await arrived;
@@ -271,7 +271,7 @@ describe('transport', () => {
       assert.ok(await rig.isHealthy());
     });
 
-    it('drains: answers what is in flight, accepts nothing new, then closes every connection', async () => {
+    it('drains: answers requests in flight, accepts no new ones, then closes every connection', async () => {
       await rig.withOwnServer({}, async () => {
         const idle = await rig.open('GET /health HTTP/1.1\r\nHost: a\r\n\r\n');
         const idleClosed = new Promise((resolve) => idle.on('close', resolve));

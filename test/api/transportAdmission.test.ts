@@ -70,7 +70,7 @@ describe('transport', () => {
       assert.equal((await place({ 'idempotency-key': UUID }, '{"side":"SELL"}')).status, 409);
     });
 
-    it('sends an answer that a key keeps when it is durable, and OUTCOME_UNKNOWN when nobody can say', async () => {
+    it('sends a keyed answer once it is durable, and OUTCOME_UNKNOWN if that is unknown', async () => {
       for (const isKept of [true, false]) {
         answers.isPrompt = false;
         const arrived = nextWaiting();

@@ -104,7 +104,7 @@ describe('transport', () => {
       );
     });
 
-    it('sends nobody away for longer than the window lasts', async () => {
+    it('refuses no client for longer than the window lasts', async () => {
       rig.server.clock.advance(400);
       const path = '/v1/orders/0xab';
       const read = () => rig.call('GET', path, undefined, rig.sign('GET', path));
@@ -232,7 +232,7 @@ describe('transport', () => {
       });
     });
 
-    it('decide about a key after its signature, and about a failed attempt before it is told', async () => {
+    it('apply to a key after its signature is checked, and to a failed attempt before its answer', async () => {
       await withLateStore(async (asked) => {
         const path = '/v1/orders/0xab';
         for (const [headers, counted, expected] of [

@@ -89,7 +89,7 @@ for (const release of readdirSync(RELEASES)) {
       }
     });
 
-    test('trades on: an order of before is filled by one of today, and cancelled by its owner', async () => {
+    test('trades on: an order from before the upgrade is filled by a new one, and cancelled by its owner', async () => {
       const market = await alice.client.orderMarket(markets[0]!);
       const [best] = (await alice.client.book(market.id)).bids;
       const { status } = await bob.place(market, { side: 'BUY', outcomeIndex: 1, price: '0.60', size: '1' });

@@ -133,7 +133,7 @@ test('15.43: a delegate signs for the wallet that let it, until the wallet takes
   assert.equal((await ask(session, 'GET', `/v1/wallets/${signer}/delegates`)).status, 404);
 });
 
-test('15.44: a restart keeps what was linked; keys change wallets too', async () => {
+test('15.44: a restart keeps linked wallets, and API keys may change wallets too', async () => {
   const trader = await makeTrader(server);
   const wallet = makeWallet();
   const { message } = (await trader.send('GET', `/v1/wallets/link/nonce?address=${wallet.address}`)).body;

@@ -68,7 +68,7 @@ test('a visitor finds an event by a word, and its market from there', { skip }, 
   assert.deepEqual(complaints, []);
 });
 
-test('a market that was never quoted has no price, and its volume is what was traded', { skip }, async () => {
+test('a market that was never quoted has no price, and shows the volume that was traded', { skip }, async () => {
   const quiet = await server.admin.createMarket({
     event_id: event.id,
     title: 'Will it rain on Tuesday?',

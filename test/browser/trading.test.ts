@@ -188,7 +188,7 @@ test('an order that a proxy answers in place of the exchange is asked for again,
   await eventually('the cancel is asked for again', async () => cancels === 2);
 });
 
-test('every kind of order does what it says, and what would be refused is said before', { skip }, async () => {
+test('every kind of order does what the ticket says, and the ticket names a refusal in advance', { skip }, async () => {
   const market = await newMarket('Will it hail on Wednesday?');
   const { page, complaints } = await signedIn(market.id);
   const back = other.reconnected();

@@ -26,7 +26,7 @@ const server = await startServer(fileScope, {
 });
 const market = await makeMarket(server);
 
-test('a disk that fills up refuses what is new, lets everybody leave, and is forgotten when it has room', async (t) => {
+test('on a full disk new risk is refused and everybody can leave; with space again all is served', async (t) => {
   if (disk === null) {
     t.skip('needs the right to mount a file system');
     return;

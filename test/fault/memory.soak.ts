@@ -40,7 +40,7 @@ test('an hour without orders takes no memory', { skip }, (t) =>
   keeps(t, 'an idle hour', MOST_MB, (share) => hurried.turned(TURNS_OF_HOUR * share)),
 );
 
-test('an hour of trading leaves what its orders are', { skip }, async (t) => {
+test('after an hour of trading memory has grown only by what its orders need', { skip }, async (t) => {
   const market = await makeMarket(server);
   const [maker, taker] = [await makeTrader(server, RICH), await makeTrader(server, RICH)];
   const cycle = async (): Promise<void> => {

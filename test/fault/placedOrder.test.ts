@@ -33,7 +33,7 @@ function clientOf(fetch: typeof globalThis.fetch = globalThis.fetch): ExchangeCl
   return client;
 }
 
-test('an order that is filled after a kill -9 is seen as filled by those who wait since before', async () => {
+test('an order filled after a kill -9 is reported as filled to clients that waited since before', async () => {
   const order = await clientOf().place(BID);
   const { done } = order;
   await server.kill();

@@ -122,7 +122,7 @@ for (const [name, spoiled] of CASES.filter(([name]) => /^(?:408|520|200 with HTM
   });
 }
 
-test('a read that a proxy answers is repeated, and fails as what it is', async () => {
+test("a read answered by a proxy is repeated, and its failure names the proxy's answer", async () => {
   let left = 2;
   proxy.spoil = () => (left-- > 0 ? { status: 520, body: HTML } : null);
   await client.balances();

@@ -181,7 +181,7 @@ async function isSame(follower: Follower): Promise<boolean> {
   return true;
 }
 
-test(`what the frames say together is what REST says, over kill -9 too (seed ${seed})`, async (t) => {
+test(`the frames together say the same as REST, over kill -9 too (seed ${seed})`, async (t) => {
   const ids = markets.map(({ id }) => id);
   const follower = new Follower();
   await follower.connect(t, ids);

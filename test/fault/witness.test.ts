@@ -296,7 +296,7 @@ function shown<L>(lies: Readonly<Record<string, L>>): [string, L][] {
 /** Its own: on a shared one the operators of other files may have to approve resolutions. */
 const server = await startServer(fileScope);
 
-test(`what was acknowledged passes (SEED=${SEED})`, async (t) => {
+test(`everything acknowledged passes the checks of the witness (SEED=${SEED})`, async (t) => {
   const witness = await Witness.create(await Liar.start(t, server), SEED);
   for (let round = 0; round < 2; round++) {
     await witness.trade({ commands: COMMANDS });

@@ -56,7 +56,7 @@ describe('the post-only phase after a start', () => {
   }
   const SELL = { account: 2, side: SIDE.SELL, lots: 10 };
 
-  it('refuses what would cross, whatever its time in force, and ends at its millisecond', () => {
+  it('refuses every order that would cross, of any time in force, and ends at its millisecond', () => {
     const { x } = restarted();
     for (const timeInForce of [TIME_IN_FORCE.GTC, TIME_IN_FORCE.FOK, TIME_IN_FORCE.FAK]) {
       assert.equal(code(x.place({ ...SELL, ticks: 50, timeInForce })), 'POST_ONLY_PHASE');

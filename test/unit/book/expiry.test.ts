@@ -18,7 +18,7 @@ it('an order rests until the last millisecond before its expiration and is gone 
   assert.equal(x.moved(ALICE), 'usdc -60, yes +100');
 });
 
-it('what is due is a journal row of its own, before the command that noticed it', () => {
+it('a due expiry is a journal row of its own, before the command that noticed it', () => {
   const x = new Scenario(FREE);
   x.order(ALICE, 'BUY Yes 2 @ 60', { expirationSec: x.nowMs / 1000 + 10 });
   x.nowMs += 10_000;
@@ -52,7 +52,7 @@ it('an expired order cannot be cancelled any more', () => {
   assert.deepEqual(x.tell(x.cancel(ALICE, x.lastHash)), ['alice expired 1 left', 'refused ORDER_NOT_CANCELLABLE']);
 });
 
-it('orders that expire together go in order of their sequence, whatever left between', () => {
+it('orders that expire together leave in order of their sequence numbers, even if others left in between', () => {
   const x = new Scenario(FREE);
   const expirationSec = x.nowMs / 1000 + 5;
   const hashes = [1, 2, 3, 4, 5].map((lots) => {

@@ -14,7 +14,7 @@ import { ALICE, BOB, FEES, Scenario } from '../../support/scenario.ts';
 const { MERGE, SPLIT, WITHDRAWAL, DEPOSIT } = MOVEMENT;
 
 describe('reserving', () => {
-  it('exactly all there is succeeds; one micro-dollar less is refused and says what is missing', () => {
+  it('exactly enough succeeds; one micro-dollar less is refused, and the refusal names what is missing', () => {
     const rig = new EngineRig();
     rig.market(0);
     rig.fund(1, 500_000);
@@ -149,7 +149,7 @@ describe('deposits and withdrawals', () => {
     assert.equal(x.journal.rows.length, rows);
   });
 
-  it('a repeated withdrawal is answered also when the money is gone', () => {
+  it('a repeated withdrawal is answered even if the money is gone', () => {
     const rig = new EngineRig();
     rig.fund(1, 100);
     assert.equal(rig.fund(1, 100, WITHDRAWAL, 5).reply.code, OK);

@@ -42,7 +42,7 @@ describe('a group', () => {
     assert.deepEqual(x.drawn(), ['bid 38  alice 5 Yes']);
   });
 
-  it('takes away what an order is about to meet, in the middle of its matching', () => {
+  it('takes away resting orders that an order is about to meet, in the middle of its matching', () => {
     const x = withGroup(8);
     x.order(ALICE, 'BUY Yes 4 @ 40', { group: GROUP });
     x.order(ALICE, 'BUY Yes 6 @ 40', { group: GROUP });
@@ -143,7 +143,7 @@ describe('a group', () => {
   });
 });
 
-describe('FOK and FAK know what a group will take away', () => {
+describe('FOK and FAK account for orders that a group will take away', () => {
   it('a FOK order that needs orders behind the trip is refused and changes nothing', () => {
     const x = withGroup(6);
     x.order(ALICE, 'BUY Yes 6 @ 40', { group: GROUP });
@@ -171,7 +171,7 @@ describe('FOK and FAK know what a group will take away', () => {
     assert.equal(place(6), 'OK');
   });
 
-  it('the minimum net of a FAK order counts what it can really get', () => {
+  it('the minimum net of a FAK order counts only the quantity that it can really get', () => {
     const x = withGroup(6);
     x.order(ALICE, 'BUY Yes 6 @ 50', { group: GROUP });
     x.order(ALICE, 'BUY Yes 6 @ 50', { group: GROUP });

@@ -157,7 +157,7 @@ describe('minimum net', () => {
     assert.equal(x.order(ALICE, 'SELL No 10 @ 38 FOK', { minTakerNet: 380 }).at(-1), 'alice filled');
   });
 
-  it('of a FAK is for what it would fill, not for what it asks', () => {
+  it('of a FAK applies to the quantity that it would fill, not to its size', () => {
     const x = twoAsks(0);
     assert.deepEqual(x.order(ALICE, 'BUY Yes 9 @ 60 FAK', { minTakerNet: 501 }), ['refused MIN_NET_NOT_MET']);
     assert.equal(x.order(ALICE, 'BUY Yes 9 @ 60 FAK', { minTakerNet: 500 }).at(-1), 'alice fak_remainder 4 left');

@@ -70,7 +70,7 @@ describe('time', () => {
     assert.equal(statusNow(), 'draft');
   });
 
-  it('does what was due in order of time, however late it is noticed', () => {
+  it('carries out due changes in order of time, however late it notices them', () => {
     const { x, market, statusNow } = withMarket({ ...PENDING, endMs: NOW + 5000 });
     x.nowMs = NOW + 1000;
     x.order(ALICE, 'BUY Yes 1 @ 60', { market, expirationSec: (NOW + 4000) / 1000 });
@@ -146,7 +146,7 @@ describe('the administrator', () => {
     assert.deepEqual(x.drawn(), ['bid 60  alice 1 Yes']);
   });
 
-  it('is told when a market is unknown', () => {
+  it('learns if a market is unknown', () => {
     const x = new Scenario();
     assert.deepEqual(x.tell(x.patch(9, { feeBps: 1 })), ['refused MARKET_NOT_FOUND']);
     assert.deepEqual(x.tell(x.convert(ALICE, 9, 100)), ['refused MARKET_NOT_FOUND']);

@@ -19,7 +19,7 @@ describe('a floor', () => {
       assert.equal(x.place({ account: ALICE, lots: 5, wallet: WALLET, nonce }).reply.code, OK);
   });
 
-  it('is of one wallet of one account: others of the account, and of others, sign what they like', () => {
+  it('applies to one wallet of one account: other wallets, of this account or others, are not affected', () => {
     const x = new Scenario();
     x.nonceFloor(ALICE, WALLET, 5);
     assert.equal(x.place({ account: ALICE, lots: 5, wallet: OTHER, nonce: 0 }).reply.code, OK);

@@ -144,7 +144,7 @@ describe('an amend', () => {
     }
   });
 
-  it('is measured against what is left of the old order', () => {
+  it('is measured against the remainder of the old order', () => {
     const x = new Scenario();
     x.order(ALICE, 'BUY Yes 10 @ 40');
     const old = x.lastHash;

@@ -38,7 +38,7 @@ describe('none', () => {
 });
 
 describe('cancel_newest', () => {
-  it('keeps the fills before the meeting, cancels what is left, and leaves the resting order alone', () => {
+  it('keeps the fills before the meeting, cancels the rest of the order, and leaves the resting order alone', () => {
     const x = mixedQueue();
     assert.deepEqual(x.order(ALICE, 'BUY Yes 9 @ 61 cancel_newest'), [
       'standard 2 @ 61: bob fee 0, alice fee 0',
@@ -92,7 +92,7 @@ describe('cancel_oldest', () => {
 });
 
 describe('cancel_both', () => {
-  it('cancels the resting order and what is left of the incoming one', () => {
+  it('cancels the resting order and the rest of the incoming one', () => {
     const x = mixedQueue();
     assert.deepEqual(x.order(ALICE, 'BUY Yes 9 @ 61 cancel_both'), [
       'standard 2 @ 61: bob fee 0, alice fee 0',
@@ -118,7 +118,7 @@ describe('orders that must fill at once look past or stop at their own', () => {
     assert.deepEqual(newest.order(ALICE, 'BUY Yes 2 @ 61 FOK cancel_newest').at(-1), 'alice filled');
   });
 
-  it('an own order is found however many orders were looked ahead for before', () => {
+  it('an own order is found after any number of orders in the look-ahead', () => {
     const x = new Scenario({ feeBps: 0 });
     x.order(BOB, 'SELL Yes 5 @ 61');
     x.order(ALICE, 'SELL Yes 5 @ 62');

@@ -95,7 +95,7 @@ describe('a market in cancel-only', () => {
 });
 
 describe('a market in post-only', () => {
-  it('refuses what would cross, whatever its time in force, and lets the others rest', () => {
+  it('refuses every order that would cross, of any time in force, and lets the others rest', () => {
     const x = halted(POST_ONLY);
     const sell = { account: BOB, side: SIDE.SELL, lots: 5 };
     for (const timeInForce of [TIME_IN_FORCE.GTC, TIME_IN_FORCE.FOK, TIME_IN_FORCE.FAK]) {

@@ -19,7 +19,7 @@ describe('a sweep', () => {
     assert.equal(x.moved(ALICE), 'nothing');
   });
 
-  it('of one side leaves the orders that only sell what the account has', () => {
+  it('of one side leaves orders that only sell tokens of the account', () => {
     const x = new Scenario();
     x.order(ALICE, 'BUY Yes 5 @ 30');
     x.order(ALICE, 'BUY No 5 @ 30');

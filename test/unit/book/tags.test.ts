@@ -22,7 +22,7 @@ function withGroups(): Scenario {
 }
 
 describe('an order with a client order id or a group', () => {
-  it('is told of by an ORDER_TAG right behind its ORDER', () => {
+  it('is reported by an ORDER_TAG right after its ORDER', () => {
     const x = withGroups();
     for (const tag of [{ clientId: 'a' }, { clientId: LONGEST }, { group: 3 }, { clientId: 'b', group: 4 }]) {
       const { types } = x.place({ account: ALICE, ...tag });

@@ -65,7 +65,7 @@ describe('a cancel that leaves a tombstone', () => {
     assert.equal(x.engine.state.tombstones.size, 0);
   });
 
-  it('tells a stranger nothing: the order of another is like one that never came', () => {
+  it('reveals nothing to a stranger: the order of another account looks like one that never came', () => {
     const x = new Scenario();
     x.place(ORDER);
     const { types } = bury(x, HASH, BOB);
@@ -97,7 +97,7 @@ describe('a cancel that leaves a tombstone', () => {
 });
 
 describe('the memory of tombstones', () => {
-  it('is bounded for each account, and what is over makes room', () => {
+  it('is bounded for each account, and ended entries make room', () => {
     const x = new Scenario();
     const hash = Uint32Array.from(HASH);
     for (let i = 0; i < 4096; i++) {
@@ -136,7 +136,7 @@ describe('the memory of tombstones', () => {
     tombstones.validate();
   });
 
-  it('is part of the digest, and nothing of it stays there when it is gone', () => {
+  it('is part of the digest, and leaves no trace there once removed', () => {
     const other = Uint32Array.from(HASH).reverse();
     const digestOf = (buriesFirst: boolean): number[] => {
       const x = new Scenario();

@@ -119,7 +119,7 @@ describe('alerts and dashboard', () => {
     assert.equal([...rules.matchAll(/- alert: /g)].length, [...rules.matchAll(/runbook: /g)].length);
   });
 
-  test('have a drill for each page that wakes somebody, which brings its cause about', () => {
+  test('have a drill for each page, which brings its cause about', () => {
     const pages = [...rules.matchAll(/severity: page[\s\S]*?runbook: incidents\.md#([\w-]+)/g)].map(([, anchor]) =>
       anchor!.replaceAll('-', ' '),
     );
@@ -224,7 +224,7 @@ describe('the unit of systemd', () => {
     succeeds('systemd-analyze', ['security', '--offline=yes', '--threshold=20', unit]);
   });
 
-  test('does not start again what was refused for its settings', () => {
+  test('does not restart an exchange that was refused for its settings', () => {
     const [, code] = /EXIT_CONFIG = (\d+)/.exec(readFileSync(join(ROOT, 'gateway/base/config.ts'), 'utf8'))!;
     assert.match(text, new RegExp(`^RestartPreventExitStatus=${code}$`, 'm'));
   });

@@ -49,7 +49,7 @@ test('a folder that is mounted shows the new token, a file that is mounted does 
   await once(child, 'close');
 });
 
-test('what the exchange reads again is no copy of the start, and no mounted file', () => {
+test('files that the exchange reads again are neither copies of the start nor mounted files', () => {
   const [unit, compose] = ['open-prediction-exchange.service', 'compose.yaml'].map((name) => {
     return readFileSync(join(ROOT, 'data/deploy', name), 'utf8');
   });

@@ -70,7 +70,7 @@ test('without the master key nothing is checked and nothing adopted', async () =
   await assert.rejects(adopt(directory), /MASTER_KEY: .*set it/);
 });
 
-test('control.db keeps what it knows of journals whose ends were not changed', async () => {
+test('control.db keeps its notes about journals whose ends did not change', async () => {
   const shard = oldShard();
   const { directory } = shard.file;
   const { files } = await adopt(directory);

@@ -9,7 +9,7 @@ import { SettlementFile } from '../../../../engine/settlement/settlementFile.ts'
 import { Replication } from '../../../../shared/wire/replication.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 
-test('settlement.db of a member of a cluster is not adopted: the log has what it lacks', async () => {
+test('settlement.db of a member of a cluster is not adopted: the log has its missing records', async () => {
   const directory = temporaryDirectory();
   const db = openSettlementDb(join(directory, 'settlement.db'));
   const memory = new Replication(Replication.create(1));

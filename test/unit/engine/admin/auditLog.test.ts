@@ -24,7 +24,7 @@ function directoryWithLog(records: number): string {
   return directory;
 }
 
-test('a record is one line whatever it says', async () => {
+test('a record is one line, whatever its content', async () => {
   const check = await AuditLogCheck.of(directoryWithLog(20));
   let count = 0;
   for await (const _ of check.lines(1)) count++;

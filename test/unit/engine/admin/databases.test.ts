@@ -67,7 +67,7 @@ test('a page that is zeroed, wherever it is, is a problem that names the file an
   }
 });
 
-test('a row that names one that is gone is a problem', () => {
+test('a row that names a missing row is a problem', () => {
   const directory = directoryOf();
   const db = new Database(join(directory, 'control.db'));
   db.pragma('foreign_keys = OFF');

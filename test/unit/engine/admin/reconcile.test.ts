@@ -33,7 +33,7 @@ function differences(ordered: Ordered[], journaled: Journaled[], isComplete = tr
   }
 }
 
-test('what was ordered and what was journaled agree', () => {
+test('ordered and journaled movements agree', () => {
   const ordered: Ordered[] = [
     [1, DEPOSIT, 5, 'a', 'completed'],
     [1, WITHDRAWAL, 2, 'a', 'pending'],

@@ -76,7 +76,7 @@ describe('a journal with a checkpointer', () => {
     writer.journal.close();
   });
 
-  it('copies what is left when it is told to, and its next batch begins the WAL anew', () => {
+  it('copies the rest on request, and its next batch begins the WAL anew', () => {
     const writer = new Writer();
     const cell = new CheckpointCell();
     writer.journal.checkpointsBy(cell);
@@ -126,7 +126,7 @@ describe('a journal with a checkpointer', () => {
     writer.journal.close();
   });
 
-  it('hears of a failed checkpoint also while nothing is written', () => {
+  it('notices a failed checkpoint even while nothing is written', () => {
     const writer = new Writer();
     const cell = new CheckpointCell();
     writer.journal.checkpointsBy(cell);
@@ -175,7 +175,7 @@ describe('a checkpointer', () => {
     assert.equal(copy({ name: 'journal-0.db', prepare }), false);
   });
 
-  it('ends when it is told to, whether it works or sleeps', async () => {
+  it('ends on request, whether it works or sleeps', async () => {
     const writer = new Writer();
     for (const isBusy of [false, true]) {
       const checkpointer = new Checkpointer(writer.path);

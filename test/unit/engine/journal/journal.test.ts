@@ -69,7 +69,7 @@ describe('a journal', () => {
     journal.close();
   });
 
-  it('drops what was staged when it is closed', () => {
+  it('drops staged records when it is closed', () => {
     const opened = journalOf(3);
     const journal = Journal.open(opened);
     appendRecord(journal, 4);

@@ -25,7 +25,7 @@ test('a credit is spent in its own shard before the log holds it, and elsewhere 
   assert.deepEqual([ledger.availableMicro(ACCOUNT), elsewhere.availableMicro(ACCOUNT)], [6, 6]);
 });
 
-test('a later credit does not leave in the place of an earlier one that was spent', () => {
+test('a later credit is not sent in place of an earlier one that was spent', () => {
   const { ledger, elsewhere } = rig();
   ledger.credit(ACCOUNT, 100);
   ledger.releaseSealed(ledger.sealCredits());

@@ -493,7 +493,7 @@ describe('the projector', () => {
       assert.equal(exchange.progress.projected(1), 1);
     });
 
-    it('stops at a damaged record and announces nothing of it', () => {
+    it('stops at a damaged record and announces no part of it', () => {
       const exchange = new Exchange();
       const last = trade(exchange.script, 0);
       const intruder = new Database(exchange.options.journalPaths[0]);
@@ -505,7 +505,7 @@ describe('the projector', () => {
       assert.deepEqual(exchange.read('SELECT * FROM orders'), []);
     });
 
-    it('leaves records that are not told of yet to the next step, unless somebody waits for them', () => {
+    it('leaves unpublished records to the next step, unless a query waits for them', () => {
       const exchange = new Exchange();
       const last = trade(exchange.script, 0);
       const projector = exchange.projector();

@@ -94,7 +94,7 @@ test('no clock of a member ends a lease: its holder leads as long as the databas
   assert.equal(a.memory.held(0), 1);
 });
 
-test('a leader with nothing to ship renews its lease, and a standby takes that of one that is gone', async () => {
+test('an idle leader renews its lease, and a standby takes the lease of a leader that is gone', async () => {
   const { cluster, a, b } = await leaderAndStandby();
   await cluster.pass(LEASE_MS * 5);
   assert.deepEqual([a.memory.state(), cluster.database.epoch], ['leader', 1]);
@@ -341,7 +341,7 @@ test('rows that come while a member starts are read, also the first ones of a st
   assert.deepEqual(sequences(c.rows.filter(({ stream }) => stream === 0)), [2, 3, 4, 5, 6]);
 });
 
-test('a planned end ships what is left and gives the lease back', async () => {
+test('a planned end ships the remaining rows and gives the lease back', async () => {
   const { cluster, a, b } = await leaderAndStandby();
   for (let sequence = 1; sequence <= 5; sequence++) a.put(newRow(0, sequence));
   const stopping = a.member.stop();

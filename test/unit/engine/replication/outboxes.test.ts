@@ -67,7 +67,7 @@ test('rows of shards are left when enough wait, and those of the gateway never',
   ]);
 });
 
-test('those who watch are called when a row was put, and no more after the end', async () => {
+test('watchers are called when a row was put, and not after the end', async () => {
   const { outboxes, shards } = outboxesOf(1);
   const seen: (readonly NewRow[])[] = [];
   await new Promise<void>((resolve) => {

@@ -88,7 +88,7 @@ test('records that the log never held are set aside, and the file is as before t
   assert.deepEqual(await rejoin(log, path), [], 'and once');
 });
 
-test('a record that another leader has made in the place of one is that of the log', async () => {
+test("if another leader has made a record in place of one, the log's record counts", async () => {
   const { path, records } = leaderThatDied(['a', 'b', 'c']);
   const other = leaderThatDied(['a', 'other', 'more']);
   const log = new Log();
@@ -104,7 +104,7 @@ test('a record that another leader has made in the place of one is that of the l
   assert.deepEqual(contentOf(path).texts, ['a', 'other', 'more']);
 });
 
-test('what the log holds or has trimmed needs no way back, and stays', async () => {
+test('records that the log holds or has trimmed need no undo, and stay', async () => {
   const { path, records } = leaderThatDied(['a', 'b', 'c']);
   const log = new Log();
   log.records.push(...records);

@@ -206,7 +206,7 @@ test('a decision waits for the trades of its market and the delay, and others ma
   assert.equal(rig.reported[0].kind, 'marketDecided');
 });
 
-test('what others propose is an alarm until it has ended for good, also over a restart and a fork', async () => {
+test('a foreign proposal is an alarm until it has ended for good, even over a restart and a fork', async () => {
   const rig = new Rig(new Random(4));
   const { chain } = rig;
   chain.sendElsewhere(proposeOf(1, 700_000));
@@ -252,7 +252,7 @@ test('what others propose is an alarm until it has ended for good, also over a r
   assert.deepEqual(await look(), []);
 });
 
-test('what the ledger has decided is proposed again after a veto: it cannot be taken back there', async () => {
+test('a decision of the ledger is proposed again after a veto, because the ledger cannot take it back', async () => {
   const rig = new Rig(new Random(5));
   rig.decideLedger(2, 1_000_000);
   await rig.until('the proposal', () => rig.standing(2)?.isOpen === true);

@@ -178,7 +178,7 @@ test('markets whose work waits for the contract are counted until it knows them'
   assert.equal(rig.rows.countNeeded(EXCHANGE), 0);
 });
 
-test('what the factory refuses costs no transaction, is tried again after growing pauses, and given up', async () => {
+test('a deployment that the factory refuses costs no transaction, is retried, and then given up', async () => {
   const rig = new Rig(4);
   rig.factory.isPaused = true;
   rig.want(0);

@@ -34,7 +34,7 @@ test('an answer, a refusal of a contract and a node that is away are three kinds
   }
 });
 
-test('any other error is one of the thread', async () => {
+test('any other error is an error of the thread', async () => {
   const { replies, ask } = deskOf(new Error('a bug'));
   await assert.rejects(ask(), /a bug/);
   assert.deepEqual(replies, []);

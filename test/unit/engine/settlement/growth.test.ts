@@ -131,7 +131,7 @@ test('no statement reads a table that grows from end to end', () => {
   assert.deepEqual(found, []);
 });
 
-test('what is final keeps no bytes, and what waits for it costs no calls', async () => {
+test('final transactions keep no bytes, and waiting for finality costs no calls', async () => {
   const engines = new ProjectionRig({ seed: 5 });
   const chain = new FakeChain(new Random(1), () => new FakeExchange());
   const db = openSettlementDb(':memory:');

@@ -182,7 +182,7 @@ const STEPS = timesOf({ suite: 150, soak: 400 });
 const first = seedOr(1);
 
 for (let seed = first; seed < first + SEEDS; seed++) {
-  test(`what the chain does is in the ledger once, under crashes, reorganisations and a bad node, seed ${seed}`, () =>
+  test(`each movement of the chain is in the ledger once, under crashes, forks and a bad node, seed ${seed}`, () =>
     withRig(seed, async (rig) => {
       const { random, chain, crashes, engine } = rig;
       const deposited = new Map<number, number>();

@@ -90,7 +90,7 @@ test('failed trades are listed page by page with their reason, until they are un
   assert.equal(failedTrades({ after: 0, limit: 9 }).trades.length, 1);
 });
 
-test('only what the chain cannot take back is unwound, and only once both orders are closed', () => {
+test('a trade is unwound only if the chain cannot take its failure back, and only once both orders are closed', () => {
   const rig = new Rig(1);
   const { unwindTrade, mayUnwind } = rig.handlers;
   assert.deepEqual(unwindTrade(place(8)), { refusal: 'unknown' });

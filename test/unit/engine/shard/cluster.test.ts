@@ -38,7 +38,7 @@ function rowsOf(journalPath: string): Row[] {
   }
 }
 
-test('nothing leaves a shard before the log holds it, and what it holds leaves without a command', async () => {
+test('nothing leaves a shard before the log holds it, and held output leaves without a command', async () => {
   const shard = new ClusterShard('lead');
   await shard.ready();
   shard.deposit(1);
@@ -80,7 +80,7 @@ test('a refusal waits for the batch that has decided it', async () => {
   await shard.stop();
 });
 
-test('a shard goes on when its log does, and what the log has not taken at a stop was not acknowledged', async () => {
+test('a shard goes on when its log does; records not held at a stop were not acknowledged', async () => {
   const shard = new ClusterShard('lead');
   await shard.ready();
   for (let reference = 1; reference <= MOST_BATCHES; reference++) {

@@ -183,7 +183,7 @@ test('room in the ring comes back as the front of the queue runs, and nothing th
   assert.equal(rig.allRan.length, sent + 50);
 });
 
-test('what is due before a command takes turns of its own, and cancels overtake between them', () => {
+test('due work before a command takes turns of its own, and cancels overtake between them', () => {
   const rig = new Rig();
   rig.place(ANN, 10).runAll();
   rig.at(5000);
@@ -193,7 +193,7 @@ test('what is due before a command takes turns of its own, and cancels overtake 
   assert.deepEqual(rig.runAll(), ['tick', 'tick', 'cancel 10', 'tick', 'tick', 'place 11']);
 });
 
-test('what is due later than a command does not hold it back', () => {
+test('work due after a command does not delay it', () => {
   const rig = new Rig();
   rig.ticksDue = 1;
   rig.dueMs = 5000;

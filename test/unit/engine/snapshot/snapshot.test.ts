@@ -56,7 +56,7 @@ test('the snapshots of a shard are listed newest first, without parts and those 
   );
 });
 
-test('what is read back is the position and the state that were saved, and never those of another shard', () => {
+test("reading back gives the saved position and state, and never another shard's", () => {
   const directory = temporaryDirectory();
   const file = save(directory);
   const engine = engineWith(new MemoryJournal());

@@ -43,7 +43,7 @@ test('the total is a limit for everyone, proxies too', () => {
   assert.equal(limits.refused, 1);
 });
 
-test('an address opens so many in a window, and others are not held up by it', () => {
+test('an address opens a bounded number of connections in a window, which does not delay others', () => {
   const { limits, clock } = make({ open: 1000, newInWindow: 3 });
   const opened = Array.from({ length: 4 }, (_, index) => limits.admits(A, index + 1));
   assert.deepEqual(opened, [true, true, true, false]);
@@ -70,7 +70,7 @@ test('up to half of all an address may hold everything, beyond that no more than
   assert.ok(limits.isCrowded === true && limits.admits(B, open + 1));
 });
 
-test('what an address holds is what was counted and what it has opened since that count began', async () => {
+test('an address holds the counted connections and those that it has opened since the count began', async () => {
   let held = new Map([[peerSubject(A), 3]]);
   const { limits, clock } = make({ open: 5, newInWindow: 1000 }, 100, () => held);
   assert.ok(limits.admits(A, 60));
@@ -120,7 +120,7 @@ test('connections are counted again after a while, and later where a count takes
   }
 });
 
-test('CONNLIMIT-1: what opens during a count is part of it', async () => {
+test('CONNLIMIT-1: connections that open during a count are part of it', async () => {
   const counted = Promise.withResolvers<Map<string, number>>();
   const clock = new ManualClock(0);
   const limits = new ConnectionLimits({

@@ -142,7 +142,7 @@ test('where no second operator could approve it, a change needs no approval', (t
   assert.equal(fourEyes.ask(BOOTSTRAP, 'u', WITHDRAWAL), null, 'one who was revoked is none');
 });
 
-test('no operator approves what it asked for, nor one of its branch (FOUREYES-1)', async (t) => {
+test('no operator approves its own request or one of its branch (FOUREYES-1)', async (t) => {
   const { fourEyes, make, ask, state } = fourEyesOf(t);
   const ada = make('ada', ['superuser']);
   const child = make('ada-2', ['superuser'], ada);
@@ -159,7 +159,7 @@ test('no operator approves what it asked for, nor one of its branch (FOUREYES-1)
   assert.equal(codeOf(fourEyes.reject(id, bob)), 'the request is carried_out');
 });
 
-test('no operator approves what was asked for before it was made (FOUREYES-1)', async (t) => {
+test('no operator approves a request older than itself (FOUREYES-1)', async (t) => {
   const { fourEyes, make, ask, state, clock } = fourEyesOf(t);
   const ada = make('ada', ['treasury']);
   const { id } = ask(BOOTSTRAP);
@@ -186,7 +186,7 @@ test('a request about the same subject is the same one, or a conflict while that
   assert.notEqual(ask(ada, 's', other).id, first.id);
 });
 
-test('what was asked for by an operator who was revoked is void', async (t) => {
+test('a request of a revoked operator is void', async (t) => {
   const { fourEyes, operators, make, ask } = fourEyesOf(t);
   const [ada, bob] = [make('ada', ['treasury']), make('bob', ['treasury'])];
   const first = ask(ada);

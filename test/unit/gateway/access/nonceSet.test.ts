@@ -26,7 +26,7 @@ test(`adding, finding and removing are those of a set of texts, seed ${SEED}`, (
   }
 });
 
-test('what was added is found however often the set has grown, and so it stays when some of it is removed', () => {
+test('added nonces are found after any growth of the set, and still after some are removed', () => {
   const hash = new TextHash(Int32Array.of(SEED, SEED));
   const nonces = new NonceSet();
   const count = 60_000;

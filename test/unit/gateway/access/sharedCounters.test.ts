@@ -71,7 +71,7 @@ test('more subjects than there is room for refuse nobody, and forget those that 
   assert.equal(store.count('old 0', LIMIT, nowMs).remaining, LIMIT.requests - 1, 'it was forgotten');
 });
 
-test('who asks how much is left takes nobody’s room', () => {
+test('asking how much is left takes no space', () => {
   const store = new SharedCounterStore(makeSharedCounts(), LIMIT);
   // Every bucket is full, and none has two subjects of the same time, either of which could leave it first.
   for (let subject = 0; subject < 400_000; subject++) {

@@ -50,7 +50,7 @@ describe('fund movements', () => {
     assert.equal(new Set(sent).size, 3);
   });
 
-  test('a refused withdrawal says what is missing, and its reference may be used for another amount', async (t) => {
+  test('a refused withdrawal says what is missing, and its reference may be used with another amount', async (t) => {
     const { funding, sent } = fundingWith(t, [E.INSUFFICIENT_BALANCE, OK]);
     const refused = await funding.move(1, WITHDRAWAL, 9, 'r1');
     assert.deepEqual(refused, {
@@ -63,7 +63,7 @@ describe('fund movements', () => {
     assert.equal(new Set(sent).size, 1);
   });
 
-  test('what a busy engine did not take is not sent by a later start', async (t) => {
+  test('a movement that a busy engine refused is not sent by a later start', async (t) => {
     const { funding, movements } = fundingWith(t, [E.ENGINE_BUSY]);
     assert.equal(codeOf(await funding.move(1, DEPOSIT, 5, 'r1')), E.ENGINE_BUSY);
     assert.deepEqual(movements.pending(), []);

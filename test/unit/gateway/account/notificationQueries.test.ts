@@ -151,7 +151,7 @@ test(`RULES.md 14.62: pages of any length are the list, without a gap and withou
   }
 });
 
-test('RULES.md 14.64: what is unread is beyond the sequences of a mark, counted up to a bound', () => {
+test('RULES.md 14.64: unread notifications are those after the sequences of a mark, counted up to a bound', () => {
   for (let tries = 0; tries < 20; tries++) {
     const account = 1 + below(ACCOUNTS);
     const through = Array.from({ length: SHARDS }, () => below(1001));

@@ -65,7 +65,7 @@ test('READMARKS-1: a mark that knows less, and a clock that was set back, make n
   }
 });
 
-test('READMARKS-3: beyond the bounds what was read stays read', (t) => {
+test('READMARKS-3: notifications read before stay read beyond the bounds', (t) => {
   const database = open(t);
   const marks = new ReadMarks(database, SHARDS);
   for (let sequence = 1; sequence <= 510; sequence++) marks.markOne(1, origin(1, 2 * sequence), sequence);

@@ -37,7 +37,7 @@ function open() {
   return { rig, disk, run };
 }
 
-test('15.4, 15.6: what a refresh or an end has changed is durable before its client knows', async () => {
+test('15.4, 15.6: the change of a refresh or an end is durable before its client gets the answer', async () => {
   const { rig, disk, run } = open();
   const [first, second, third, fourth] = [rig.open(), rig.open(), rig.open(), rig.open(rig.users[1])];
   const { principal } = fourth.session;

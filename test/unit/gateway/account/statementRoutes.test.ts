@@ -233,7 +233,7 @@ function isInOrder(entries: readonly StatementEntry[]): boolean {
   return entries.every(({ time }, at) => at === 0 || Date.parse(entries[at - 1]!.time) <= Date.parse(time));
 }
 
-it('RULES.md 14.42: what a shard has moved is in them while another has no record yet', async () => {
+it("RULES.md 14.42: statements include a shard's movements while another shard has no record yet", async () => {
   const one = new ProjectionRig({ shards: SHARDS, seed });
   after(() => one.close());
   const progress = Progress.create(SHARDS);
@@ -309,7 +309,7 @@ describe(`statements of random trading (seed ${seed})`, () => {
     assert.deepEqual(second.opening, first.closing);
   });
 
-  it('RULES.md 14.42: the fees of all fills are what the fee account got', async () => {
+  it('RULES.md 14.42: the fees of all fills add up to the income of the fee account', async () => {
     const fees: Balances = {};
     for (const account of ACCOUNTS) {
       for (const entry of (await statementOf(account, { fromMs: null, toMs: rig.rigs[0]!.nowMs })).entries) {
@@ -327,7 +327,7 @@ describe(`statements of random trading (seed ${seed})`, () => {
     assert.equal(usdc, ownedBefore(beforePayouts, FEE_ACCOUNT, Number.POSITIVE_INFINITY)['USDC']);
   });
 
-  it('RULES.md 14.42: what comes in while a statement is read is not in it, whatever its time', async () => {
+  it('RULES.md 14.42: records that come while a statement is read are not in it, whatever their time', async () => {
     const [account] = ACCOUNTS;
     const expected = ownedBefore(all, account!, Number.POSITIVE_INFINITY);
     let pages = 0;

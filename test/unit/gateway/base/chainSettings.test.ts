@@ -63,7 +63,7 @@ test('a chain has its limits, and no demo unless it is asked for', () => {
   assert.deepEqual([other.mostPaidMicro, other.mostPaidToAllMicro], [5, 50]);
 });
 
-test('what is missing or contradicts a chain stops the start, in one line', () => {
+test('a missing setting, or one that contradicts a chain, stops the start with one line', () => {
   const cases: [Environment, RegExp][] = [
     [{ RPC_URL: 'ws://secret@node.example' }, /^RPC_URL: expected a URL that begins with http:\/\/ or https:\/\/$/],
     [{ RPC_URL: 'no address' }, /^RPC_URL: expected a URL$/],

@@ -261,7 +261,7 @@ describe('config', () => {
     }
   });
 
-  it('knows an address and a name from what is neither', () => {
+  it('accepts an address and a host name, and refuses other text', () => {
     for (const HOST of ['::', 'localhost', 'exchange-1.example'])
       assert.equal(parseConfig({ HOST, TRUST_PROXY: '10.0.0.1', MASTER_KEY: 'file' }, CORES).host, HOST);
     for (const HOST of ['256.1.1.1', '10.0.0', 'a b', 'a..b', '127.0.0.1:80'])
@@ -285,7 +285,7 @@ describe('config', () => {
     assert.ok(!trustProxy?.check('11.0.0.1', 'ipv4'));
   });
 
-  it('has a doubt about a key beside the data, save that of a demo, and about the name of the examples', () => {
+  it("warns of a key beside the data, except a demo's, and of the example domain names", () => {
     const doubts = (env: Environment, isDemo = false): number => doubtsAbout(parseConfig(env, CORES), isDemo).length;
     assert.equal(doubts({}, true), 0);
     assert.equal(doubts({ TRUST_PROXY: '127.0.0.1' }, true), 1);
@@ -354,7 +354,7 @@ describe('config', () => {
       assert.deepEqual(here, { host: '127.0.0.1', port: 9000, tls: null });
     });
 
-    it('takes what a careful operator sets', () => {
+    it('accepts the settings of a careful operator', () => {
       const token = 'x'.repeat(32);
       const proxied = parseConfig(
         exposed({ ADMIN_TOKEN: token, TRUST_PROXY: '10.0.0.0/8, ::ffff:10.0.0.0/104, 2001:db8::/32' }),

@@ -36,7 +36,7 @@ function accountedFor(text: string): number {
   return next;
 }
 
-test(`what a slow reader gets is whole and in order, and says what is missing (SEED=${SEED})`, () => {
+test(`a slow reader gets whole lines in order, and a line for the missing ones (SEED=${SEED})`, () => {
   const random = new Random(SEED);
   for (let round = 0; round < timesOf({ suite: 5, soak: 100 }); round++) {
     const reader = new Reader();
@@ -100,7 +100,7 @@ test('the end waits for a reader that reads, and for none that does not', () => 
   assert.equal(accountedFor(slow.text), 10);
 });
 
-test('what is kept comes out by itself when the reader reads again', async () => {
+test('kept lines are written without a further call when the reader reads again', async () => {
   const reader = new Reader();
   reader.room = 0;
   let out = (): void => {};

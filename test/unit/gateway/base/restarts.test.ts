@@ -118,7 +118,7 @@ test('a restricted account stays restricted, and is swept once (RULES.md 9.15)',
   assert.deepEqual(new AccountStates(database).unswept(), [1, 2], 'another state forbids other orders');
 });
 
-test('what is left to sweep of wallets that leave is the same after a restart (STATES-4)', (t) => {
+test('the remaining sweeps of leaving wallets are the same after a restart (STATES-4)', (t) => {
   const database = openDatabase(t);
   const states = new AccountStates(database);
   // Its wallet stays before anything was swept, and nothing else is forbidden.

@@ -27,7 +27,7 @@ function rig() {
   return { watch, disk, role, said, setAnswer };
 }
 
-test('others learn of a disk once it is nearly full, and once it has room; a standby asks nobody', async () => {
+test('others are notified when a disk is nearly full or has space again; a standby hands over nothing', async () => {
   const { watch, disk, said } = rig();
   await watch.look();
   disk.isLow = true;

@@ -67,7 +67,7 @@ test('an unwinding is done by one operator alone only where no other could appro
   assert.deepEqual([waits.status, waits.json['kind'], waits.json['request']], [202, 'unwinding', { trade_id: TRADE }]);
 });
 
-test('what cannot be unwound asks for no approval, and what the ledger refuses is refused', async () => {
+test('a trade that cannot be unwound asks for no approval, and a refusal of the ledger is answered', async () => {
   const early = await ask('/unwind', { whyNotUnwound: async () => ({ row: ERRORS.CONFLICT, message: 'not yet' }) });
   assert.deepEqual([early.status, early.json['error'], early.asked], [409, 'not yet', []]);
   const details = { required: '2', available: '1', reserved: '0' };

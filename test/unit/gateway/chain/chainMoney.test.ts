@@ -132,7 +132,7 @@ test('a movement whose fate is not known is reported again, and keeps its market
   assert.deepEqual(movements.pending(), []);
 });
 
-test('what the ledger refuses waits, and is asked for again', async (t) => {
+test('a movement that the ledger refuses waits, and is tried again', async (t) => {
   const { report, done } = rig(t, [E.INSUFFICIENT_BALANCE]);
   await report('money', { ...MONEY, kind: 'exit' });
   assert.equal(done.at(-1), 'moneyWaits {"event":7,"reason":"INSUFFICIENT_BALANCE"}');

@@ -111,7 +111,7 @@ test('a floor of the chain is that of the ledger once it is durable, and no repe
   assert.equal(nonceFloors.of(walletOf(1)), Number.MAX_SAFE_INTEGER);
 });
 
-test('orders wait until the raises of before are carried out, and no longer for those that follow', (t) => {
+test('orders wait until earlier raises are carried out, and not for later ones', (t) => {
   const { problem, world, asked } = rig(t);
   world.accepts = false;
   assert.match(problem()!, /not carried out yet/);

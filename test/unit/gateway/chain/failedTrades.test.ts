@@ -67,7 +67,7 @@ test('a trade is released when the ledger refuses, and stays held while the end 
   }
 });
 
-test('what the thread refuses is refused in words, and a trade that was unwound is done', async () => {
+test('a refusal of the thread is answered in words, and an unwound trade is done', async () => {
   const reasons = ['not failed', 'not final', 'orders open', 'being unwound'];
   for (const refusal of reasons) {
     const { trades, asked } = rig({ unwindTrade: { refusal }, retryTrade: { refusal }, mayUnwind: { refusal } });

@@ -33,7 +33,7 @@ test('a data directory settles on a chain from its first start on', () => {
   });
 });
 
-test('it does not go on without settlement.db, which knows what the chain has done first', () => {
+test('it does not go on without settlement.db, which records what happened on the chain first', () => {
   const platform = newPlatform();
   const without = { ...WITH, dataDir: temporaryDirectory() };
   requireSettlementMode(without, platform);

@@ -50,7 +50,7 @@ test('an account has so many cancellations, and each is deleted once there is no
   assert.equal(await cancel(rig, MOST, 600), null);
 });
 
-test('one without an end is kept for ever, and there are few of them', async () => {
+test('a cancellation without an end is kept for ever, and their number is bounded', async () => {
   const rig = new FiatRig();
   for (let index = 0; index < ENDLESS; index++) assert.equal(await cancel(rig, index, 0), null);
   assert.equal(await cancel(rig, ENDLESS, 0), 'too_many_cancellations');

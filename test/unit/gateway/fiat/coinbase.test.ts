@@ -83,7 +83,7 @@ describe('coinbase', () => {
     assert.notEqual(new URL(again.launchUrl).searchParams.get('sessionToken'), url.searchParams.get('sessionToken'));
   });
 
-  test('16.61: a cash-in goes to the page for buying, and what the person has not chosen is left out', async () => {
+  test('16.61: a cash-in opens the page for buying, without the fields that the person has not chosen', async () => {
     const { launchUrl } = await coinbase.createLaunch(
       request({ kind: 'onramp', amount: null, paymentMethod: 'drop table', fiatCurrency: 'EUR' }),
       signal,

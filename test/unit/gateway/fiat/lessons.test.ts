@@ -160,7 +160,7 @@ for (const on of RAILS) {
     assert.equal(rig.customerMicro, FUNDS_MICRO - AMOUNT_MICRO);
   });
 
-  test('a transfer is one by (from, nonce): another sender of it changes the hash only', async () => {
+  test('a transfer is identified by (from, nonce): another sender only changes its hash', async () => {
     const hooks: RailHooks = { broadcast: async () => Promise.reject(new RailDown('timeout')) };
     const rig = rigWith(hooks);
     const session = await rig.locked();

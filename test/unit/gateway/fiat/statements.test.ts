@@ -80,7 +80,7 @@ test('16.81: missing here, missing there, another amount, not completed here', a
   assert.deepEqual(euros, [['other_amount', 25 * USDC, null, 0]]);
 });
 
-test('16.81: what a later statement shows to be well is closed by itself', async () => {
+test('16.81: a difference that a later statement explains is closed without an operator', async () => {
   const rig = new FiatRig();
   const session = await bought(rig);
   const day = dayOf(rig);
@@ -113,7 +113,7 @@ test('16.82: money that came back after a purchase is a claim, and the balance s
   }
 });
 
-test('16.82: a claim is at most what has come, and money that came back before is none', async () => {
+test('16.82: a claim is at most the amount received, and money that came back before is no claim', async () => {
   const rig = new FiatRig();
   const session = await bought(rig);
   const [, part] = compared(rig, [row(session, { status: 'refunded', amount: '10' })]);
@@ -125,7 +125,7 @@ test('16.82: a claim is at most what has come, and money that came back before i
   assert.deepEqual(none, []);
 });
 
-test('a day is one of the calendar', () => {
+test('a day must exist in the calendar', () => {
   assert.equal(startOfDay('2026-02-30'), null);
   assert.equal(startOfDay('2026-13-01'), null);
   assert.equal(startOfDay('2026-11-28'), Date.UTC(2026, 10, 28));

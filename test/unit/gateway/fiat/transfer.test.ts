@@ -54,7 +54,7 @@ for (const on of RAILS) {
     assert.equal((await rig.authorize(locked))?.row.status, 409, 'a cancelled session takes no signature');
   });
 
-  test('16.12: a signature is that of the wallet over the digest, once, with balance and time', async () => {
+  test('16.12: a signature has to be the wallet’s, in time and covered, and is taken once', async () => {
     const rig = new FiatRig({ on });
     const session = await rig.locked();
     const intent = rig.intent(session);
@@ -73,7 +73,7 @@ for (const on of RAILS) {
     assert.equal(intent.from, CUSTOMER);
   });
 
-  test('16.10: what nobody signs in time expires, and so does what the provider ends', async () => {
+  test('16.10: a session expires if its owner does not sign in time, and ends if the provider ends it', async () => {
     const rig = new FiatRig({ on });
     const [unlocked, locked] = [await rig.create('offramp'), await rig.locked()];
     const [failed, gone] = [await rig.locked(), await rig.create('offramp')];
@@ -87,7 +87,7 @@ for (const on of RAILS) {
     assert.deepEqual([unlocked.status, unlocked.transferState], ['expired', 'expired']);
   });
 
-  test('16.10: other terms after the first end what is not signed, and hold what is', async () => {
+  test('16.10: changed terms end an unsigned session, and hold a signed one', async () => {
     const hooks: RailHooks = { preflight: async () => 'blocked' };
     const rig = new FiatRig({ on, rail: (rail) => hookedRail(rail, hooks) });
     const [unsigned, signed] = [await rig.locked(), await rig.locked()];

@@ -177,7 +177,7 @@ test('CALL-3: a request behind one that a front refuses closes the connection, a
   assert.equal(end, '1013 200');
 });
 
-test('FRONTSOCKET-2: no socket has more than its share of what waits for the gateway thread', async (t) => {
+test('FRONTSOCKET-2: no socket has more than its share of the messages waiting for the gateway thread', async (t) => {
   const { received, end } = await flooded(t, 1, '');
   assert.equal(received.length, Math.floor(MOST_UNREAD_BYTES / MESSAGE_BYTES) + 1);
   assert.equal(end, '1013 200');

@@ -50,7 +50,7 @@ test(`OUTGOING-1: records arrive whole and in order, however full the ring is (S
   assert.ok(rooms > 0, 'the sender learns of the room');
 });
 
-test('what is sent to a thread that has ended is not kept', () => {
+test('messages to an ended thread are not kept', () => {
   const out = new Outgoing(createRingBuffer(4096));
   for (let count = 0; count < 10; count++) out.claim(1, 0, 0, 1024);
   assert.ok(out.waitingBytes > 0);

@@ -105,7 +105,7 @@ test('a front answers what the gateway thread would, byte for byte, whatever has
   assert.equal(sumOf(await rig.answered()) - before, reads, 'one of each pair was answered by its thread');
 });
 
-test('what is committed is in every answer, though its events are still in the shard (FRONTREADS-1)', async (t) => {
+test('answers include committed records whose events are still in the shard (FRONTREADS-1)', async (t) => {
   const seed = seedOr(12);
   console.log(`seed ${seed}`);
   const rig = await startReads(t, { seed, threads: 2 });

@@ -254,7 +254,7 @@ test('a client that reads nothing is sent a few pieces of a long answer, and oth
   socket.destroy();
 });
 
-test('a connection that is one too many is closed without a word, whichever thread has the others', async (t) => {
+test('a connection over the limit is closed without an answer, whichever threads have the others', async (t) => {
   const connectionLimits = new ConnectionLimits({
     total: 3,
     perAddress: null,
@@ -277,7 +277,7 @@ test('a connection that is one too many is closed without a word, whichever thre
   assert.match(await get(port, '/small'), /^200 /);
 });
 
-test('a stop answers what is under way and refuses what comes, in every thread', async (t) => {
+test('a stop answers requests under way and refuses new ones, in every thread', async (t) => {
   const calls: Call[] = [];
   const routes = [...ROUTES, route('GET', '/waits', (call) => void calls.push(call))];
   const { server, port } = await startFronts(t, 2, routes);

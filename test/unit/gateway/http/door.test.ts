@@ -50,7 +50,7 @@ test('a WebSocket is one connection while it is open, and none once it has close
   }
 });
 
-test('what is turned away is closed at once and counted no longer', async (t) => {
+test('a refused connection is closed at once and no longer counted', async (t) => {
   const { door, port, closed } = await openDoor(t, 1);
   const kept = connect(port, '127.0.0.1');
   t.after(() => kept.destroy());

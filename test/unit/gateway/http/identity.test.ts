@@ -83,7 +83,7 @@ test('a session acts while it is in force, and not with a token whose signature 
   assert.deepEqual(signed, [2, 2], 'the account is seen by what it did itself');
 });
 
-test('a request with a key and a token is that of nobody (15.3)', async (t) => {
+test('a request with both a key and a token is anonymous (15.3)', async (t) => {
   const key = apiKey(1, { scopes: SCOPE['read:account'] });
   const { edge } = await rig(t, {}, [key]);
   const signer = new RequestSigner(credentialsOf(key), edge.clock);

@@ -161,7 +161,7 @@ test('a standby refuses what changes something and keeps no answer, which every 
   assert.equal(carriedOut.headers['idempotency-replayed'], undefined, 'the refusal was not kept');
 });
 
-test('pause, drill, timeout and a full disk refuse what they are for, in this order (6.5)', async (t) => {
+test('pause, drill, timeout and a full disk refuse the requests they concern, in this order (6.5)', async (t) => {
   const state = { isPaused: false, drill: null as ErrorRow | null, isDiskLow: false, endMs: 0 };
   const asked: number[][] = [];
   const { codes, signed } = await rig(t, {
@@ -499,7 +499,7 @@ test('pages of the given origins may read public answers, and never those of ope
   assert.match(await raw(port, 'OPTIONS /open HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'), /^HTTP\/1\.1 405/);
 });
 
-test('a stop refuses what is still being sent and waits for what was received', async (t) => {
+test('a stop refuses requests that are still being sent and waits for those received', async (t) => {
   const [received, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const held = row('GET', '/held', 'public', {
     handler: async (call) => {

@@ -136,7 +136,7 @@ test('RULES.md 12.9: where the present state has no answer the last one is given
   );
 });
 
-test('a failure is one, also where an earlier state has an answer', async () => {
+test('a failure is reported even if an earlier state has an answer', async () => {
   const answers = new SharedAnswers(new ManualClock(1_790_000_000_000));
   await answers.get(ASKER, 'list', TTL_MS, () => 'of 1', '1');
   const broken = (): string => {
@@ -223,7 +223,7 @@ test('a kept answer is the same bytes for all, as UTF-8', async () => {
   assert.deepEqual(first, Buffer.from('Île-de-France – Tōkyō', 'utf8'));
 });
 
-test('SHAREDANSWERS-4: a shared answer of a standby is as old as what it was computed from', async () => {
+test('SHAREDANSWERS-4: a shared answer of a standby is as old as the data it was computed from', async () => {
   const clock = new ManualClock(1_790_000_000_000);
   const role = { pastAsOfMs: 100 as number | null };
   const answers = new SharedAnswers(clock, undefined, role);

@@ -45,7 +45,7 @@ test('a request of an address spares all its connections: it is not known which 
   assert.deepEqual([speaker.isClosed, neighbour.isClosed, other.isClosed], [false, false, true]);
 });
 
-test('what has closed by itself is not touched again, and a request of nobody knows whom spares everyone', () => {
+test('a closed connection is not touched again, and a request from an unknown address spares all connections', () => {
   const silent = new SilentConnections();
   const [left, stayed] = [new Peer(), new Peer()];
   silent.opened('a', left.response, 0);

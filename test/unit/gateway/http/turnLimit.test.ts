@@ -18,7 +18,7 @@ import { requestBytes } from '../../../support/wire.ts';
 const SEED = 20_261_126;
 const SECOND_MS = 1000;
 
-test('a socket has so many frames in a turn, and as many in the next', async () => {
+test('a socket has a bounded number of frames per turn, and as many in the next', async () => {
   const frames = new TurnLimit();
   const [one, other] = [{}, {}];
   for (let round = 0; round < 2; round++) {

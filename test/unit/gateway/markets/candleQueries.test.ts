@@ -80,7 +80,7 @@ function inZone(zone: string, act: () => void): void {
 }
 
 for (const [name, startMs] of Object.entries({ SPRING, AUTUMN })) {
-  test(`RULES.md 13.13: candles are those of the tape, for both outcomes (${name}, seed ${seed})`, () => {
+  test(`RULES.md 13.13: candles equal those computed from the tape, for both outcomes (${name}, seed ${seed})`, () => {
     inZone('Europe/Berlin', () => {
       const hours = [startMs, startMs + 86_400_000].map((ms) => new Date(ms).getHours());
       assert.notEqual(hours[0], hours[1], 'a day in this zone does not have 24 hours');

@@ -104,7 +104,7 @@ const tape = new Tape();
 for (let i = 0; i < 1500; i++) tape.trade();
 tape.follow();
 
-test(`RULES.md 13.2: every page of every filter is what a filter and a sort find (seed ${seed})`, () => {
+test(`RULES.md 13.2: every page of every filter equals a plain filter and sort (seed ${seed})`, () => {
   const last = tape.trades.at(-1)!.timeMs;
   const largest = Math.max(...tape.trades.map(({ notional }) => notional));
   for (const minMicro of [0, 1, 500_000, 40_000_000, 300_000_000, largest, largest + 1]) {

@@ -27,7 +27,7 @@ test('RULES.md 13.5: an account is counted once, however many hours it was there
   database.close();
 });
 
-test('what was noted is there after a start, also an account with a high number', () => {
+test('noted accounts are there after a restart, even one with a high number', () => {
   const { database, online } = open();
   for (const account of [1, (1 << 20) - 1]) online.note(account, NOON);
   online.save(NOON);

@@ -27,7 +27,7 @@ function makeControl(): string {
   return path;
 }
 
-test('an indication ends at the moment it was given, neither before nor after, also over a restart', () => {
+test('an indication ends exactly at its end time, even after a restart', () => {
   const path = makeControl();
   const indication = { bidTicks: 40, askTicks: 60, expiresMs: NOW_MS + MINUTE_MS };
   for (const isPosted of [true, false]) {
@@ -53,7 +53,7 @@ test('an indication takes the place of the one before, with its own end', () => 
   database.close();
 });
 
-test('a score is the one that was posted last, with its time, also over a restart', () => {
+test('a score is the last one posted, with its time, even after a restart', () => {
   const path = makeControl();
   const first = { status: 'live', clock: '04:12', period: 'Q1', home_score: 1, away_score: 0 };
   const last = { status: 'final', clock: null, period: null, home_score: 2, away_score: 3 };

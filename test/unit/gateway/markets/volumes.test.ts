@@ -23,7 +23,7 @@ class Source {
   }
 }
 
-test('RULES.md 13.8: the volume of 24 hours is that of the present hour and the 23 before it', async () => {
+test('RULES.md 13.8: the volume of 24 hours covers the present hour and the 23 before it', async () => {
   const [source, clock] = [new Source(), new ManualClock(NOON + 1000)];
   const volumes = new Volumes(source, clock);
   assert.equal(volumes.volume24hMicro(0), 0n);

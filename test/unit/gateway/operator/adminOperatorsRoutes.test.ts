@@ -12,7 +12,7 @@ import { ManualClock } from '../../../support/manualClock.ts';
 const MOST = 1000;
 const NOW_MS = 1_790_000_000_000;
 
-test('the thousandth operator is made, the next one is refused, and nothing of it is kept', async (t) => {
+test('the thousandth operator is created; the next one is refused and leaves no trace', async (t) => {
   const database = openControlDatabase(join(temporaryDirectory(), 'control.db'));
   t.after(() => database.close());
   const insert = database.prepare(`INSERT INTO operators VALUES (?, ?, '["viewer"]', zeroblob(32), ?, 'x', 0, NULL)`);

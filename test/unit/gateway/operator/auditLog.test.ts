@@ -172,7 +172,7 @@ test('the result of a change that was carried out is owed: it is written before 
   assert.deepEqual(rig.events(), ['start', 'change', 'result', 'change']);
 });
 
-test('what is owed is written by itself once there is room', async () => {
+test('owed records are written without a request once there is space', async () => {
   const rig = new Rig();
   const log = rig.open();
   await log.append({ event: 'change' });

@@ -37,7 +37,7 @@ const RECORDS = [
   { event: 'change', operator: 'ada', path: '/admin/markets' },
 ];
 
-test('a filter lets through what matches all of it', async () => {
+test('a filter returns records that match all of its fields', async () => {
   const { page } = logOf(RECORDS);
   const sequences = async (filter: Parameters<typeof page>[0]) => (await page(filter))!.sequences;
   assert.deepEqual(await sequences({}), [4, 3, 2, 1, 0]);

@@ -71,7 +71,7 @@ test('the cut is where all shards were at once when the copy was complete', asyn
   await eventually('the copy is deleted', async () => !existsSync(folder));
 });
 
-test('a second request is refused until the first one is over, also when that breaks off', async (t) => {
+test('a second request is refused until the first one ends, even if that breaks off', async (t) => {
   const { directory, finish } = rig(t, [[1]]);
   const first = await ask(directory);
   await eventually('the copy begins', async () => existsSync(join(directory, CONTROL_COPY_FOLDER)));

@@ -25,7 +25,7 @@ function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-test('the first failed login is recorded at once, with its address and what was wrong', async () => {
+test('the first failed login is recorded at once, with its address and the fault', async () => {
   const { written, logins } = rig();
   logins.count('192.0.2.1', 'invalid');
   await settled();
@@ -35,7 +35,7 @@ test('the first failed login is recorded at once, with its address and what was 
   assert.deepEqual(record!['attempts'], [{ address: '192.0.2.1', fault: 'invalid', operator: undefined, count: 1 }]);
 });
 
-test('however many follow, from however many addresses, a window adds one record of bounded size', async () => {
+test('any number of further ones, from any number of addresses, add one bounded record per window', async () => {
   const { clock, written, logins } = rig();
   const attempts = 100_000;
   for (let i = 0; i < attempts; i++) {

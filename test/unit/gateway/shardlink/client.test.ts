@@ -150,7 +150,7 @@ test('while a shard is away the others cancel theirs, and no reply says that an 
   assert.deepEqual([all.code, all.a], [E.OUTCOME_UNKNOWN, 1]);
 });
 
-test('silence cancels what an account has open and nothing else, on a lost shard once it is back', async (t) => {
+test('silence cancels exactly the open orders of the account, on a lost shard once it is back', async (t) => {
   const rig = new ClientRig(t);
   await rig.start();
   await rig.run(rig.client.funds(2, MOVEMENT.DEPOSIT, 1_000_000_000, new Uint8Array(32).fill(2)));
@@ -248,7 +248,7 @@ test('while the contracts are changing no order reaches a shard, and a cancel do
   assert.equal((await rig.run(rig.place(rig.record(SIDE.BUY, 41)))).code, OK);
 });
 
-test('what an administrator changes in a market is in the fields of its command', async (t) => {
+test('the command for a change of a market has the fields that the administrator changes', async (t) => {
   const rig = new ClientRig(t);
   await rig.start();
   const idBytes = Uint8Array.from({ length: 16 }, (_, index) => 255 - index);

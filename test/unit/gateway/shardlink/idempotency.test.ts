@@ -143,7 +143,7 @@ test('a store of version 1, which no release wrote, is refused', (t) => {
   assert.throws(() => openStore(t, {}, path), /has layout 1, and the first is 2$/);
 });
 
-test('no key is let in before the last process is caught up with; what is told to be kept is there', async (t) => {
+test('no key is admitted before the last process is caught up with; kept answers are there', async (t) => {
   const path = pathFor();
   const inFlight = { oldestMs: () => START_MS - 5 };
   const clock = { nowMs: () => START_MS };

@@ -67,7 +67,7 @@ test('a key is bound to the method, the path, the query and the body that it cam
   }
 });
 
-test('the same key of another account is another key, and on another route the same', () => {
+test('the same text is another key for another account, and the same key on another route', () => {
   const desk = new Desk();
   desk.carryOut();
   assert.equal(desk.ask({ account: 2 }).held, 'held');
@@ -177,7 +177,7 @@ describe('while the disk is nearly full', () => {
     assert.deepEqual(stage.tryHold(asked(), PLACE), ERRORS.ENGINE_BUSY);
   });
 
-  test('what reached a handler before is kept, and what is refused now is not', () => {
+  test('the answer of a request that reached a handler is kept; one refused before is not', () => {
     const answers = new MemoryAnswers();
     const stage = new IdempotencyStage(answers, new ManualClock(START_MS), undefined, () => true);
     const call = asked();

@@ -89,7 +89,7 @@ test('when a handler runs the views already show what its record did', async (t)
   assert.deepEqual(seen, [40, 40_000_000]);
 });
 
-test('a placement is answered with its fills, a refusal after it with none of them', async (t) => {
+test('a placement is answered with its fills, a refusal after it without them', async (t) => {
   const rig = new ClientRig(t);
   await rig.start();
   for (const ticks of [40, 41]) await rig.run(rig.place(rig.record(SIDE.BUY, ticks)));
@@ -150,7 +150,7 @@ test('a lost shard leaves no request without an answer and takes no more', async
   assert.equal(rig.client.cancelAll(1, assert.fail, null), E.ENGINE_BUSY);
 });
 
-test('what a shard had published before it was lost is answered as it was', async (t) => {
+test('records that a shard published before it was lost are answered unchanged', async (t) => {
   const rig = new ClientRig(t);
   await rig.start();
   const answered = rig.place(rig.record(SIDE.BUY, 40));
@@ -160,7 +160,7 @@ test('what a shard had published before it was lost is answered as it was', asyn
   assert.deepEqual([(await answered).code, (await unknown).code], [OK, E.OUTCOME_UNKNOWN]);
 });
 
-test('a shard that is back sends what it recovered, and accepts commands from then on', async (t) => {
+test('a returned shard sends its recovered state, and accepts commands from then on', async (t) => {
   const rig = new ClientRig(t);
   await rig.start();
   const first = await rig.run(rig.place(rig.record(SIDE.BUY, 40)));
@@ -198,7 +198,7 @@ function cancelOwed(rig: ClientRig): { cancelled: number } {
   return done;
 }
 
-test('what a shard is owed goes before all that comes once it is back (LINK-12, OWED-1)', async (t) => {
+test('commands that a shard is owed precede all others once it is back (LINK-12, OWED-1)', async (t) => {
   const rig = new ClientRig(t);
   await rig.start();
   await rig.run(rig.place(rig.record(SIDE.BUY, 40)));
@@ -226,7 +226,7 @@ test('what found no room goes before all that comes once there is room (LINK-12,
   assert.equal(rig.views.books.of(0)!.bids.highest(), 41, 'what came later stays');
 });
 
-test('what a shard is owed takes the room that a fan-out would need, and the fan-out says so', async (t) => {
+test('owed commands may take the space that a fan-out needs, and the fan-out is then refused as busy', async (t) => {
   const rig = new ClientRig(t, { shards: 1, commandRingBytes: 4096 });
   await rig.start();
   const hash = new Uint32Array(8);
@@ -381,7 +381,7 @@ test('a shard with much to say leaves turns to the sockets, between two records'
   );
 });
 
-test('a link that was stopped applies nothing more, and what is in flight stays unanswered', async (t) => {
+test('a stopped link applies nothing more, and requests in flight stay unanswered', async (t) => {
   const rig = new ClientRig(t, { shards: 1 });
   await rig.start();
   let isAnswered = false;
@@ -416,7 +416,7 @@ test('a front sends no time and trips no group: that is for main (LINK-11)', asy
   }
 });
 
-test('a front applies a state in pieces, turn by turn, and then what is in its ring (LINK-10)', async (t) => {
+test('a front applies a state in pieces, turn by turn, and then the events in its ring (LINK-10)', async (t) => {
   const main = new ClientRig(t, { shards: 1 });
   await main.start();
   for (const ticks of [40, 41, 42]) await main.run(main.place(main.record(SIDE.BUY, ticks)));

@@ -21,7 +21,7 @@ test('alone an account gets half of the room; beside it, one that had nothing wa
   assert.equal(shares.waiting, 107, 'also where there is no room left');
 });
 
-test('what has a reply makes room again, and what was not sent has none', () => {
+test('an answered placement makes room again, and an unsent one takes none', () => {
   const shares = new PlacementShares(40);
   assert.equal(fill(shares, 1), 20);
   shares.remove(1, OK);

@@ -129,7 +129,7 @@ for (const seed of [1, 2, 3]) {
     }
   });
 
-  test(`views filled by a recovering shard equal those that saw it all (seed ${seed})`, () => {
+  test(`views filled by a recovering shard equal views that saw every event (seed ${seed})`, () => {
     const twin = new Twin(seed);
     for (let step = 0; step < 1500; step++) {
       twin.flow.next();

@@ -17,7 +17,7 @@ function read(log: FrameLog, sequence: number): number {
   return log.words[word + 1];
 }
 
-test('what is appended can be read by its number until at least `keep` newer ones are there', () => {
+test('an appended frame can be read by its number until there are at least `keep` newer ones', () => {
   const keep = 10_000;
   const log = new FrameLog(WORDS, keep, 41);
   assert.deepEqual([log.first, log.last], [42, 41]);

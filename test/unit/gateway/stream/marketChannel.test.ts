@@ -92,7 +92,7 @@ test('best prices are published when a best level has changed, once for each out
   assert.deepEqual(open(7, SIDE.BUY, 48), ['book_delta']);
 });
 
-test('a jump shows the book instead of what is missing, and the frames before it are not kept (CHANNEL-3)', () => {
+test('a jump sends the book instead of missing frames, and earlier frames are not kept (CHANNEL-3)', () => {
   const { channel, deltas, orders, slot } = channelOf();
   const frames: { channel: string; sequence: number }[] = [];
   channel.add({

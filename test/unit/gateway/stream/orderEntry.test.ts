@@ -66,7 +66,7 @@ test('an answer after the end of its connection is sent nowhere', () => {
   assert.deepEqual(rig.frames, []);
 });
 
-test('what REST has in path, query and headers is taken out of the body, whatever its type is', () => {
+test('fields that REST has in path, query and headers are taken from the body, of any type', () => {
   for (const action of ORDER_ACTIONS) assert.deepEqual(toOrderRequest({ action, more: 1 }).body, { more: 1 }, action);
   const amend = toOrderRequest({
     action: 'amend',

@@ -119,7 +119,7 @@ test('no account is notified of a frame before it is written (PRIVATEWRITER-1)',
   assert.deepEqual(rig.logged(BOB), [101, 200]);
 });
 
-test('what was committed but not published goes first, also the rest of a record, all once (INTAKE-1)', async (t) => {
+test('committed but unpublished events come first, even the rest of a record, each once (INTAKE-1)', async (t) => {
   const directory = temporaryDirectory();
   const before = new Rig(directory);
   before.intake.resumed(SHARD, 0);

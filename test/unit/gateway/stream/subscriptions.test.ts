@@ -70,7 +70,7 @@ test('a replay is sent 64 frames a turn, then the best prices, and then what fol
   assert.deepEqual(take(), ['delta 201']);
 });
 
-test('who is up to date gets no frame, and who is behind what is kept gets the book', () => {
+test('a client that is up to date gets no frame; one that is behind the kept frames gets the book', () => {
   const { channel, sink, deltas, take } = rig();
   deltas(3);
   const subscription = new MarketSubscription(channel, sink, false);

@@ -201,7 +201,7 @@ test('an order whose tag never came, as its shard died, is left to the read mode
   gateway.log.close();
 });
 
-test('the read model keeps what the gateway has not logged and nothing else (TAIL-2)', () => {
+test('the read model keeps exactly the records that the gateway has not logged (TAIL-2)', () => {
   const shard = new JournaledShard(SEED + 1);
   shard.trade(200);
   const { readDbPath, run, progress } = makeProjector(shard);

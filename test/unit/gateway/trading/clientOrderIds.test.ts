@@ -23,7 +23,7 @@ test('a name on its way is its account’s and nobody else’s, until it is answ
   assert.equal(ids.stateOf(BOB, 'a'), 'onItsWay');
 });
 
-test('whoever waits is told once, with the name released', () => {
+test('each waiter is called once, after the name is released', () => {
   const { ids } = rig();
   ids.tryClaim(ANN, 'a', null);
   const told: string[] = [];

@@ -116,7 +116,7 @@ function scene(t: TestContext): Scene {
   return new Scene(database);
 }
 
-test('nobody who never sent a heartbeat is cancelled', (t) => {
+test('an account that never sent a heartbeat is never cancelled', (t) => {
   const { shards, ...rest } = scene(t);
   assert.equal(rest.deadMansSwitch.armed, 0);
   for (let look = 0; look < 200; look++) {

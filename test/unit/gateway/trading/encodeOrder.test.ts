@@ -308,7 +308,7 @@ test('a client order id is 1 to 64 characters of printable ASCII', () => {
   for (const id of ['', 'x'.repeat(65), 'tab\there', 'é', 7]) refusal({ client_order_id: id });
 });
 
-test('what a placement carries beside its body lands in the extension', () => {
+test('fields that a placement has beside its body are in the extension', () => {
   const key = { key: Uint32Array.of(1, 2, 3, 4), fingerprint: Uint32Array.of(5, 6, 7, 8), route: 2, row: 9 };
   const extras = { deadlineMs: 1_800_000_000_123, group: 12, isClientIdTaken: true, key };
   const record = encoder.encode(body() as PlacementBody, placer, extras);

@@ -60,7 +60,7 @@ class Rig {
   }
 }
 
-test('what was refused is nothing, and the name keeps the index it was given', async (t) => {
+test('a refused group does not exist, and its name keeps its index', async (t) => {
   const rig = new Rig(t);
   const commands = rig.commands();
   rig.heard = [];

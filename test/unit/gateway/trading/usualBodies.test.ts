@@ -76,7 +76,7 @@ test('the members of a replacement may come in any order, and an amend has one',
   assert.ok(isRead('amendment', { new_order: body() }));
 });
 
-test('what the long way refuses is left to it, as a whole', () => {
+test('a body that the normal way refuses is left to it as a whole', () => {
   const order = JSON.stringify(body());
   for (const [form, text] of [
     ['batch', '{"orders":[]}'],

@@ -60,7 +60,7 @@ test('the usual body is read the short way, with every optional member that it m
   }
 });
 
-test('what the long way refuses, or has rules of its own for, is left to it', () => {
+test('bodies that the normal way refuses, or has rules of its own for, are left to it', () => {
   for (const more of [
     { time_in_force: 'FOK', post_only: true },
     { time_in_force: 'GTD' },

@@ -35,7 +35,7 @@ test('the page of the search is a list of links by kind, and no name becomes HTM
   assert.match(html, /data-index="\/docs\/assets\/i\.js"/);
 });
 
-test('words find what has most of them, names before texts, rare words before common ones', () => {
+test('the search ranks entries by the number of words found, names before texts, rare words before common ones', () => {
   const entries = [
     entry('Cancelling', 'an order is ended'),
     entry('Placing', 'an order rests, or is cancelled at once'),
@@ -48,7 +48,7 @@ test('words find what has most of them, names before texts, rare words before co
   for (const nothing of ['', '  ', '?', 'ancel', '.*', 'zzz']) assert.deepEqual(titles(nothing), [], nothing);
 });
 
-test('what was found shows the text around the word', () => {
+test('a result shows the text around the word', () => {
   const [found] = searchOver([entry('A', `${'x '.repeat(200)}needle ${'y '.repeat(200)}`)])('NEEDLE');
   assert.match(found!.excerpt, /^… x .*x needle y .* …$/);
   assert.ok(found!.excerpt.length < 220);

@@ -59,7 +59,7 @@ function rig() {
 const WITHDRAWAL = { kind: 'withdrawal', user_id: 'u', amount_usdc_micro: '250', reference: 'r' } as const;
 const RESOLUTION = { kind: 'resolution', market_id: 'm', status: 'resolved', payouts: [1_000_000, 0] } as const;
 
-test('a withdrawal is made under its reference, and its refusal is that of the movement', async () => {
+test('an approved withdrawal keeps its reference, and is refused with the error of the movement', async () => {
   const { state, asked, carryOut } = rig();
   assert.equal(await carryOut(WITHDRAWAL), null);
   assert.deepEqual(asked, [[7, MOVEMENT.WITHDRAWAL, 250, 'r']]);

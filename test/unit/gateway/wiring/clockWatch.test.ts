@@ -31,7 +31,7 @@ function scene() {
   return { clock, nonces, state, watch, pass, lines };
 }
 
-test('after a start the clock is trusted, also while signatures of slow clocks are still too early', () => {
+test('after a start the clock is trusted, even while signatures of slow clocks are still too early', () => {
   const { watch, pass } = scene();
   assert.ok(watch.isAccepting);
   pass(60_000);
@@ -125,7 +125,7 @@ test('a shift of more than five seconds is logged with its size, and one that is
   assert.equal(watch.shifts, 2, '500 ppm for ten minutes');
 });
 
-test('clocks of clients are told by the middle of their accounts, whichever sends most', () => {
+test('the clocks of clients are the median over their accounts, whichever sends most', () => {
   const { watch, pass } = scene();
   assert.equal(watch.offsets.middleSec, null);
   pass(LOOK_MS);

@@ -132,7 +132,7 @@ describe('an account that has read for long', () => {
     await eventually('its next read', async () => rig.started.includes('a2'));
   });
 
-  it('has only so many reads that wait, and what its cancels rest on is not held up', async () => {
+  it('has a bounded number of waiting reads, and does not delay queries that its cancels need', async () => {
     const rig = await restingRig();
     let waiting = 0;
     const ask = (isRead: boolean): boolean => {

@@ -158,7 +158,7 @@ function answer(number: number): KeyedAnswer {
 
 const same = (a: Member, b: Member): void => assert.deepEqual(answersOf(b.control, 1), answersOf(a.control, 1));
 
-test('a member that joins with nothing has what the log has, leads, and what it changes comes back', async (t) => {
+test('a member that joins without files gets everything in the log, leads, and others get its changes', async (t) => {
   const log = new Log();
   const first = new Member(log);
   t.after(() => first.close());
@@ -207,7 +207,7 @@ test('a member that joins with nothing has what the log has, leads, and what it 
   assert.match(second.lines().join('\n'), /"interrupted"/);
 });
 
-test('a member that led takes back what the log never held, but a change of control.db it cannot', async (t) => {
+test('a former leader undoes records that the log never held, but cannot undo a change of control.db', async (t) => {
   const log = new Log();
   const first = new Member(log);
   await first.lead();

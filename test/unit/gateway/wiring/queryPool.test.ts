@@ -521,7 +521,7 @@ describe('a bad parameter', () => {
 });
 
 describe('a query and the journal', () => {
-  it('waits until the projector has passed what the account was told of', async () => {
+  it('waits until the projector has passed the last record acknowledged to the account', async () => {
     const sequence = script.record(at(20), (events) => {
       hashes[20] = events.place({ slot: 9, account: NOBODY + 1, market: 0, limitTicks: 1, lots: 10_000 });
     });

@@ -22,7 +22,7 @@ test('nothing is accepted in the second in which the last process may have ended
   for (const nowMs of [1_001_000, 1_001_001, 5_000_000]) assert.equal(await isOpen(nowMs), true);
 });
 
-test('a start waits for what the shards have recovered, but not for a reader that is slow', async (t) => {
+test('a start waits until the read model shows the recovered records, but not for a slow reader', async (t) => {
   const waited: unknown[] = [];
   const progress = new Progress(Progress.create(2));
   progress.setCommitted(0, 5);

@@ -66,7 +66,7 @@ test('10.25: of acts that were never played no file stays open', async (t) => {
   assert.deepEqual(openFilesIn(dataDir), []);
 });
 
-test('10.25: what a process left that was killed is removed', async () => {
+test('10.25: a start removes the rehearsal files of a killed process', async () => {
   const dataDir = temporaryDirectory();
   writeFileSync(join(dataDir, 'rehearsal'), 'left');
   const { rehearsal } = open(dataDir);
@@ -76,7 +76,7 @@ test('10.25: what a process left that was killed is removed', async () => {
   assert.equal(existsSync(join(dataDir, 'rehearsal')), false);
 });
 
-test('10.25: what was left is removed also by a start that has none', () => {
+test('10.25: even a start without a rehearsal removes old rehearsal files', () => {
   const settings: Record<string, string>[] = [{ REHEARSE: 'off' }, { DISK_RESERVE_MB: '999999999' }];
   for (const env of settings) {
     const dataDir = temporaryDirectory();

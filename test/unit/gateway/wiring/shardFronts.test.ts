@@ -78,7 +78,7 @@ class World {
   }
 }
 
-test('whichever threads end and start, those that are there have one pair of rings each that both know', () => {
+test('whichever threads end and start, each running pair has one pair of rings that both know', () => {
   const seed = seedOr(1);
   console.log(`seed ${seed}`);
   const random = new Random(seed);

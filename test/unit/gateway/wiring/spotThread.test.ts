@@ -28,7 +28,7 @@ function errorsTo(lines: Line[]): Logger {
   return { error: (fields: Line['fields'], text: string) => lines.push({ fields, text }) } as unknown as Logger;
 }
 
-test('what the reference judges otherwise is an error in the log, with the order and what it means', async () => {
+test('a disagreement with the reference is logged as an error, with the order and the meaning', async () => {
   const lines: Line[] = [];
   const spotMemory = memoryWithDifferences();
   const thread = new SpotThread({ spotMemory, shards: 1 }, errorsTo(lines), 0);

@@ -27,7 +27,7 @@ function open(t: TestContext, env: Record<string, string> = {}) {
   return { config, control, clock, parts, signIn };
 }
 
-test('15.4: an account learns that a refresh token of it was used twice, and by then the session has ended', (t) => {
+test('15.4: an account is notified that its refresh token was used twice, after the session has ended', (t) => {
   const { control, clock, parts, signIn } = open(t);
   const { session, refreshToken } = signIn(ADA);
   const { accountIndex, sessionId } = session.principal;

@@ -101,7 +101,7 @@ const BOUNDS = `
     NEW_CONTRACTS.chain_id: minimum 1, maximum 9007199254740991
 `;
 
-test('what a request may hold is bounded as documented', () => {
+test('the size of requests is bounded as documented', () => {
   for (const line of BOUNDS.trim().split(/\n */)) {
     const [, path, keywords] = /^(\S+): (.*)$/.exec(line)!;
     const [name, ...steps] = path.split(/\.|(?=\[\])|(?=\|)/);

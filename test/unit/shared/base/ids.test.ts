@@ -26,7 +26,7 @@ it('ids sort by time, then by shard, then by sequence, as text', () => {
   assert.deepEqual(ids.toSorted(), ids);
 });
 
-it('kind, shard and sequence keep ids of one moment apart', () => {
+it('ids of one moment differ by kind, shard or sequence number', () => {
   const ids = new Set<string>();
   for (const kind of Object.values(ID_KIND)) {
     for (const shard of [0, 1, 4095]) {

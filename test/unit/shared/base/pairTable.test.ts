@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NO_ROW, PairTable } from '../../../../shared/base/pairTable.ts';
 
-test('a pair that is not there is not found, whichever row its place belongs to', () => {
+test('a missing pair is not found, whichever row holds its slot', () => {
   const table = new PairTable();
   const isThere = new Set<string>();
   for (let row = 0; row < 40; row++) {

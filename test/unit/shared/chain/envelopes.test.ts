@@ -138,7 +138,7 @@ for (let seed = first; seed < first + SEEDS; seed++) {
   });
 }
 
-test('a stuck transaction is replaced by one of the same nonce that offers an eighth more', async () => {
+test('a stuck transaction is replaced by one with the same nonce and a fee one eighth higher', async () => {
   const rig = new Rig(1);
   await rig.step();
   rig.reserve(1);
@@ -180,7 +180,7 @@ async function reorganised(): Promise<{ rig: Rig; receipt: { transactionHash: He
   }
 }
 
-test('what a reorganisation takes away is open again at the next look, and is carried out once more', async () => {
+test('work that a reorganisation removes is open again at the next check, and is carried out once more', async () => {
   const { rig } = await reorganised();
   await rig.step();
   assert.deepEqual(
@@ -221,7 +221,7 @@ test('a transaction is final once its block has 32 confirmations and is finalize
   }
 });
 
-test('a transaction that was replaced may be the one that is mined', async () => {
+test('a replaced transaction may still be the one that is mined', async () => {
   const rig = new Rig(1);
   await rig.step();
   rig.reserve(1);

@@ -20,7 +20,7 @@ function rig(answer: (blocks: number) => unknown) {
   return { asked, time, stretches, ask: (from = 0) => stretches.ask(QUERY, from, from + stretches.blocks - 1) };
 }
 
-test('a stretch that is refused is halved, and one that is answered doubles up to the most', async () => {
+test('a refused range of blocks is halved; after an answered one the range doubles, up to the limit', async () => {
   let most = 100;
   const { asked, ask, stretches } = rig((blocks) => {
     if (blocks > most) throw new RpcError('eth_getLogs: query exceeds max block range');

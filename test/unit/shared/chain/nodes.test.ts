@@ -146,7 +146,7 @@ const WRONG: readonly [what: string, state: string, make: (node: FakeNode) => vo
 ];
 
 for (const [what, state, make] of WRONG) {
-  test(`of three nodes one that ${what} changes nothing, and is named`, async () => {
+  test(`one of three nodes that ${what} changes nothing, and is named`, async () => {
     for (let at = 0; at < 3; at++) {
       const { fakes, chain, states } = world(3);
       make(fakes[at]!);
@@ -158,7 +158,7 @@ for (const [what, state, make] of WRONG) {
     }
   });
 
-  test(`of two nodes, or with two that do, one that ${what} gets no fact through`, async () => {
+  test(`no fact passes if one of two nodes, or two of three, ${what}`, async () => {
     const { fakes, chain } = world(2);
     make(fakes[1]!);
     const read = async (): Promise<void> => {
@@ -203,7 +203,7 @@ test('without a quorum the answer says how many there are, or who says otherwise
   await assert.rejects(logs(refusing.chain), { name: 'RpcError', message: /too large/ }, 'it may ask for fewer blocks');
 });
 
-test('a transaction goes to all nodes, and one that takes it is enough', async () => {
+test('a transaction is sent to all nodes, and it is enough if one takes it', async () => {
   const { fakes, chain } = world(3);
   fakes[0]!.fails = hangsUp;
   fakes[1]!.fails = () => Promise.reject(new RpcError('transaction underpriced'));
@@ -215,7 +215,7 @@ test('a transaction goes to all nodes, and one that takes it is enough', async (
   await assert.rejects(chain.send('0x01'), { name: 'NodeUnreachable' });
 });
 
-test('the tip is the middle of what is suggested, whatever one node wants', async () => {
+test("the tip is the median of the nodes' suggestions, whatever one node wants", async () => {
   const { fakes, chain } = world(3);
   Object.assign(fakes[0]!, { tip: 1_000_000 });
   assert.equal(await chain.priorityFeeWei(), 30n);

@@ -107,7 +107,7 @@ test('many callers that ask again at once have at most eight calls at a time', a
   assert.equal(most, 8);
 });
 
-test('a node that repeats its address does not show what is secret in it', async () => {
+test('an error in which a node repeats its address is shown without the secrets in it', async () => {
   answer = (id) => {
     const message = 'the key secret-of-the-url of name:password-of-it may not';
     return JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32000, message } });

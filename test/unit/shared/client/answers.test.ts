@@ -8,7 +8,7 @@ import { lost } from '../../../support/fetchLine.ts';
 
 const ROWS = Object.values(ERRORS);
 
-test('codes and statuses of refusals are those of the table of errors', () => {
+test('codes and statuses of refusals equal those of the error table', () => {
   assert.deepEqual([...CODES].sort(), [...new Set(ROWS.map(({ code }) => code))].sort());
   assert.deepEqual([...STATUSES].sort(), [...new Set<number>(ROWS.map(({ status }) => status))].sort());
 });

@@ -55,7 +55,7 @@ function begun(): BookReplica {
   return book;
 }
 
-test('the checksum is that of the vectors, computed here from bids and asks (RULES.md 8.8)', () => {
+test("the checksum computed from bids and asks equals the vectors' (RULES.md 8.8)", () => {
   for (const { name, bids, asks, checksum } of VECTORS) {
     const book = new BookReplica();
     assert.equal(book.apply(bookFrame(1, bids, asks, checksum)), 'applied', name);
@@ -91,7 +91,7 @@ test('a bid for Yes is an ask for No at the rest of a dollar (RULES.md 2.1)', ()
   assert.deepEqual(new BookReplica().best(0), { bid: null, ask: null });
 });
 
-test('what is missing, comes twice or says otherwise is never applied (RULES.md 8.3, 8.7)', () => {
+test('a frame after a gap, a repeated one and a contradicting one are never applied (RULES.md 8.3, 8.7)', () => {
   const book = begun();
   const bid: Row = ['0.61', '5'];
   assert.equal(book.apply(delta(9, 'BUY', bid)), 'gap');

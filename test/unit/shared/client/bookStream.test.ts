@@ -223,7 +223,7 @@ test('a reader that starts late begins with the book as it is', async () => {
   assert.deepEqual([value.type, value.cause, value.frame.sequence, value.frame.timestamp], ['book', 'start', 8, 1008]);
 });
 
-test('a reader that is too slow gets the book in place of what it missed, or an error if it wants one', async () => {
+test('a reader that is too slow gets the book in place of missed changes, or an error if it wants one', async () => {
   const host = new Host({ limit: 2 }).begin();
   const iterator = host.book[Symbol.asyncIterator]();
   for (const sequence of [8, 9, 10, 11]) host.book.received(trade(sequence));

@@ -132,7 +132,7 @@ test('half of the delay is random', async (t) => {
   assert.equal(await untilNext(), 250);
 });
 
-test('a lost socket is said once with its reason, and nothing of it is listened to any more', async (t) => {
+test('a lost socket is reported once with its reason, and its later events are ignored', async (t) => {
   const { connection, sockets, told, closed, untilNext } = rig(t);
   connection.start();
   const [first] = sockets;
@@ -176,7 +176,7 @@ test('a closed connection does not come back', async (t) => {
   assert.deepEqual(told, ['connect ws://x 0', 'opened', 'lost: closed with 1001']);
 });
 
-test('one that is closed while it asks whether a retry can help leaves no timer behind', async (t) => {
+test('a connection closed while it asks whether a retry can help leaves no timer behind', async (t) => {
   const { connection, sockets } = rig(t);
   connection.start();
   const timers = t.mock.method(globalThis, 'setTimeout').mock;

@@ -33,7 +33,7 @@ test('thousands of events that wait are read in order, each once, also while oth
   assert.deepEqual(await next, { done: false, value: 5000 });
 });
 
-test('the limit counts events that wait, not those that were read', async () => {
+test('the limit counts waiting events, not events already read', async () => {
   let wasFull = false;
   const feed = feedOf({
     limit: 3,

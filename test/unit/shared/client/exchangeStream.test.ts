@@ -182,7 +182,7 @@ test('one unknown market among several ends its own book only', async (t) => {
   assert.equal(stream.openBook(B).state, 'starting', 'it may be opened again');
 });
 
-test('what is refused for too many messages is asked for again when the time has come', async (t) => {
+test('requests refused for too many messages are repeated when the time has come', async (t) => {
   const { stream, sockets } = rig(t);
   const book = stream.openBook(A);
   const [socket] = sockets;
@@ -317,7 +317,7 @@ test('a connection that cannot be opened asks over HTTP why, and gives up when n
   assert.deepEqual(seen, Array(4).fill('/v1/ws key-1'));
 });
 
-test('with a session every connection has a ticket of its own, and one that has ended is no more tried', async (t) => {
+test('with a session every connection has a ticket of its own, and an ended session is not tried again', async (t) => {
   const ended = new ApiError(401, 'UNAUTHORIZED', 'session has ended', undefined, null);
   const tickets: (() => Promise<string>)[] = [
     async () => 'one',

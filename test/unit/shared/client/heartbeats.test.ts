@@ -68,7 +68,7 @@ test('a beat that fails is repeated each second, and after fifteen the lapse is 
   heartbeats.close();
 });
 
-test('a key that is refused ends it, and one that is refused at the start never began', async (t) => {
+test('a refused key ends the heartbeats, and one that is refused at once never starts them', async (t) => {
   const { advance } = time(t);
   const refusal = new ApiError(401, 'API_KEY_UNAUTHORIZED', 'API key is revoked or expired', undefined, null);
   const lapses: unknown[] = [];

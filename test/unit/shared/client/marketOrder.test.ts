@@ -9,7 +9,7 @@ const { vectors } = JSON.parse(
   readFileSync(new URL('../../../vectors/marketOrder.json', import.meta.url), 'utf8'),
 ) as Json;
 
-test('a preview of an order at the market is that of the vectors, which Python previews as well', () => {
+test("previews of orders at the market equal the vectors, which Python's previews equal too", () => {
   assert.ok(vectors.length > 10);
   for (const vector of vectors) {
     const { about, side, ticks_per_unit, fee_rate_bps: feeRateBps, bids, asks, usd, size, max_slippage } = vector;

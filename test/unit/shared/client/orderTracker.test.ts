@@ -96,7 +96,7 @@ test('ORDERTRACKER-2: a frame that closes an order leads to a read, and the resu
   }
 });
 
-test('what the stream has missed is read again, and so is all while it is away or cannot be opened', async (t) => {
+test('missed changes are read again, and so are all orders while the stream is down or cannot be opened', async (t) => {
   const missed = new Exchange();
   t.after(() => missed.tracker.close());
   const afterGap = missed.tracker.follow(HASH);
@@ -117,7 +117,7 @@ test('what the stream has missed is read again, and so is all while it is away o
   }
 });
 
-test('a read that fails for a moment is repeated, one that is refused for good rejects', async (t) => {
+test('a read that fails for a moment is repeated; one that is refused for good rejects', async (t) => {
   const exchange = new Exchange();
   t.after(() => exchange.tracker.close());
   exchange.answer = error(503, 'ENGINE_BUSY');
@@ -153,7 +153,7 @@ test('an order whose placement was not answered is waited for until it is found,
   assert.deepEqual(await rejected, { status: 'rejected', orderHash: HASH, reason: null, record: null });
 });
 
-test('closing ends what is waited for, and nothing is read any more', async () => {
+test('closing ends all waits, and nothing more is read', async () => {
   const exchange = new Exchange();
   const done = exchange.tracker.follow(HASH);
   await settled();

@@ -46,7 +46,7 @@ test('an order whose answer is lost is sent again as the same request, signed an
   assert.equal(key, keyOfContent('POST', '/v1/orders', JSON.stringify(body)), 'another process would send it too');
 });
 
-test('what is signed with another salt has another key, and each route its own', async () => {
+test('another salt gives another idempotency key, and so does another route', async () => {
   const { sent, fetch } = line([() => answer(200, {})]);
   const client = clientOf(fetch);
   const [one, other] = [SIGNER.sign(draftOrder(INTENT)).body, SIGNER.sign(draftOrder(INTENT)).body];
@@ -140,7 +140,7 @@ for (const [name, outcome, reads, keyed, claims] of CASES) {
   });
 }
 
-test('an answer that was lost is not forgotten over one that says nothing of the order', async () => {
+test('a lost answer stays unknown after an answer that says nothing about the order', async () => {
   const { body } = SIGNER.sign(draftOrder(INTENT));
   for (const later of [
     () => refusal(503, 'ENGINE_BUSY', 0),

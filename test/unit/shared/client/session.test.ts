@@ -241,7 +241,7 @@ test('signing out ends the session with the refresh token, and every later reque
   await assert.rejects(session.ticket(), { message: 'signed out', status: 401 });
 });
 
-test('those who share a store renew one at a time, and take what another has renewed', async (t) => {
+test('clients that share a store renew one at a time, and use a token that another has renewed', async (t) => {
   const exchange = await Exchange.start(t);
   const store = new SharedTokens();
   const first = await exchange.signIn({ store });
@@ -260,7 +260,7 @@ test('those who share a store renew one at a time, and take what another has ren
   await assert.rejects(resumeSession(options), { message: 'there is no session to continue', status: 401 });
 });
 
-test('SESSION-2: a session does not become that of another account; that one stays signed in', async (t) => {
+test("SESSION-2: a session never becomes another account's; the other account stays signed in", async (t) => {
   const exchange = await Exchange.start(t);
   const store = new SharedTokens();
   const first = await exchange.signIn({ store });
@@ -394,7 +394,7 @@ test('a session of a cluster signs in, renews, opens sockets and ends where the 
   assert.equal(leader.count('/v1/auth/revoke'), 1);
 });
 
-test('a client has addresses of its session alone, and a cookie is one of one address', async (t) => {
+test('a client uses only the addresses of its session, and a cookie belongs to one address', async (t) => {
   const [one, two] = [await Exchange.start(t), await Exchange.start(t)];
   const session = await one.signIn();
   assert.throws(() => new ExchangeClient({ baseUrl: [one.baseUrl, two.baseUrl], session }), /the session is one of/);

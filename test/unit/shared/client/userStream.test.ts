@@ -109,7 +109,7 @@ test('a frame that was missed once arrives by the repeated request, without a ga
   assert.deepEqual(host.told(), ['live', 'stale', '6', '7', 'live']);
 });
 
-test('a frame is emitted once, however often it is sent', () => {
+test('a frame that is sent several times is emitted once', () => {
   const host = new Host({ since: 5 });
   host.answer(4, [5, 6, 6, 5, 7]);
   assert.deepEqual(host.told(), ['6', '7', 'live']);

@@ -47,7 +47,7 @@ const VIEM_TYPES = {
     }),
 };
 
-test('the order type is that of the vectors and its hash is the published one', () => {
+test('the order type equals that of the vectors, and its hash equals the published one', () => {
   assert.equal(ORDER_TYPE, file.encodeType);
   assert.equal(toHex(keccak256(new TextEncoder().encode(ORDER_TYPE))), file.typeHash);
 });

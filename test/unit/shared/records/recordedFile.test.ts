@@ -76,7 +76,7 @@ test('a transaction is one record, which makes the same rows elsewhere', (t) => 
   assert.deepEqual([...follower.file.apply(log.records[0]!)], [], 'what the file has already');
 });
 
-test('RECORDS-1: what is written in a transaction of the connection is in records as well', (t) => {
+test('RECORDS-1: every write in a transaction of the connection is in a record as well', (t) => {
   const log = new Log();
   const { file, raw, path } = member(t, false);
   const insert = file.database.prepare<[string]>('INSERT INTO parents (name) VALUES (?)');
@@ -96,7 +96,7 @@ test('RECORDS-1: what is written in a transaction of the connection is in record
   assert.deepEqual(rowsOf(follower.raw), rowsOf(raw));
 });
 
-test('what is rolled back is in no record, and takes no sequence', (t) => {
+test('a rolled-back change is in no record, and uses no sequence number', (t) => {
   const { log, file, db } = leader(t);
   const insert = db.prepare<[string]>('INSERT INTO parents (name) VALUES (?)');
   const failing = db.transaction((name: string) => {
@@ -169,7 +169,7 @@ test('a file with another record than the log is refused, when it has led or not
   assert.deepEqual([...file.apply(former.log.records[0]!)], [], 'its own record is the same');
 });
 
-test('who leads again puts what the log may not have, over a restart', (t) => {
+test('a member that leads again writes the records that the log may lack, even after a restart', (t) => {
   const { log, file, raw, path, db } = leader(t);
   const insert = db.prepare<[string]>('INSERT INTO parents (name) VALUES (?)');
   insert.run('a');
@@ -255,7 +255,7 @@ function derivingMember(t: TestContext, path = join(temporaryDirectory(), 'file.
   return { path, raw, file };
 }
 
-test('what is derived is one statement of a record, and makes the same rows elsewhere', (t) => {
+test('derived rows are one statement of a record, and come out the same elsewhere', (t) => {
   const { file, raw } = derivingMember(t);
   const log = new Log();
   file.leadHeld((record) => log.put(record.sequence, record.bytes));

@@ -109,7 +109,7 @@ test('a file that was taken back follows the records of another one from there',
   assert.equal(file.sequence, 4);
 });
 
-test('the undo of what the log holds is not kept, and without its undo nothing is taken back', (t) => {
+test('the undo of records that the log holds is dropped, and without its undo no record is taken back', (t) => {
   const { raw, log, db } = leader(t);
   const insert = db.prepare<[string]>('INSERT INTO bare VALUES (?)');
   for (const text of ['a', 'b', 'c']) insert.run(text);

@@ -128,7 +128,7 @@ describe('two shards over one account', () => {
     assert.equal(first.usdc(1).reserved, 0);
   });
 
-  it('what is sold in one shard buys in the other', () => {
+  it('the proceeds of a sale in one shard can be spent in the other', () => {
     const [first, second] = twoShards();
     first.fund(2, 1_000_000);
     second.convert(2, 0, 1_000_000);
@@ -157,7 +157,7 @@ describe('a shard that is rebuilt over the cells it left behind', () => {
   }
 
   for (const account of [POOR, FAR]) {
-    it(`gives account ${account} back what was taken for records that never became durable`, () => {
+    it(`gives account ${account} back the money taken for records that never became durable`, () => {
       const [first, second] = twoShards();
       const durable = second.journal.copy();
       second.commitsAtOnce = false;

@@ -31,7 +31,7 @@ const modules: Record<string, Record<string, unknown>> = {
 const golden = JSON.parse(readFileSync(new URL('../../../vectors/recordLayouts.json', import.meta.url), 'utf8'));
 
 for (const [name, expected] of Object.entries<Record<string, unknown>>(golden)) {
-  test(`every offset, length, version and type number of ${name} is what it was`, () => {
+  test(`no offset, length, version or type number of ${name} has changed`, () => {
     for (const [path, value] of Object.entries(expected)) assert.deepEqual(at(modules[name], path), value, path);
   });
 }

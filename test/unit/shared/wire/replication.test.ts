@@ -143,7 +143,7 @@ describe('a shard that waits for commands', () => {
   });
 });
 
-describe('what the gateway and the replication thread send each other', () => {
+describe('messages between the gateway and the replication thread', () => {
   it('can be copied from thread to thread', () => {
     const memory = Replication.create(1);
     const options: ReplicationOptions = {

@@ -96,7 +96,7 @@ test('16.72: a sale is listed after its customer came back, and is paid when its
   assert.equal(store.bankMicro('paid_out'), 7 * USDC);
 });
 
-test('16.72: a sale without USDC expires, and what comes later goes back', async () => {
+test('16.72: a sale without USDC expires, and USDC that comes later goes back', async () => {
   const { agreed, pass, rail, store, statusOf } = makeRampRig();
   const id = await agreed('offramp', 7 * USDC);
   await pass(DEADLINE - 40);

@@ -212,7 +212,7 @@ describe('the sandbox provider over HTTP', () => {
     assert.equal((await fetch(`${closed.url}/switches`)).status, 410);
   });
 
-  test('16.77: what is too long or no request is refused, and the provider goes on', async () => {
+  test('16.77: a request that is too long or malformed is refused, and the provider goes on', async () => {
     const long = { method: 'POST', body: 'x'.repeat(17_000) };
     assert.equal((await fetch(`${url}/customer/agree`, long)).status, 413);
     assert.equal((await fetch(`${url}//`)).status, 410);

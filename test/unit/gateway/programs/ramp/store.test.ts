@@ -15,7 +15,7 @@ function open(path: string, wallet = WALLET): string[] {
   return lines;
 }
 
-test('the file of a provider is that of one wallet, and another one is refused with what helps', () => {
+test('the file of a provider belongs to one wallet; another wallet is refused with advice', () => {
   const path = join(temporaryDirectory(), 'ramp.db');
   assert.deepEqual([open(path), open(path)], [[], []]);
   assert.throws(() => open(path, OTHER), {

@@ -76,7 +76,7 @@ function textsOf(more: Partial<Operations>, error: string | null = null): string
   return problemsOf([sample(1000, more)], error).map(({ level, text }) => `${level} ${text}`);
 }
 
-test('a quantile is inside the bucket that has it, and the last bound for what is above all', () => {
+test('a quantile lies inside its bucket, and is the last bound if it is above all bounds', () => {
   assert.equal(quantile([0, 10, 0, 0, 0], BOUNDS, 0.5)?.toFixed(6), '0.005500');
   assert.equal(quantile([100, 0, 0, 0, 0], BOUNDS, 1), 0.001);
   assert.equal(quantile([98, 0, 0, 2, 0], BOUNDS, 0.99)?.toFixed(6), '0.550000');

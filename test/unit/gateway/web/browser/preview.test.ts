@@ -104,7 +104,7 @@ test('an order takes the best prices up to its limit, and no more of the last on
   assert.deepEqual(sold, { filledAtomic: 8_000_000n, notionalMicro: 3_010_000n, levels: 2, lastTicks: 37 });
 });
 
-test('a buyer at the market never pays more than the amount, whatever the book becomes (PREVIEW-1)', () => {
+test('a buyer at the market never pays more than the amount, however the book changes (PREVIEW-1)', () => {
   // 4 dollars buy the first 10, the fifth one the next: the limit is the last price reached.
   const exact = inBook({ kind: 'MARKET', budget: '5' });
   assert.deepEqual([exact.timeInForce, exact.price, exact.sizeAtomic], ['FAK', '0.42', 11_904_700n]);
@@ -125,7 +125,7 @@ test('a market without the other side has nothing for an order at the market', (
   assert.match((made({ kind: 'MARKET' }) as { text: string }).text, /^At the moment nothing is offered/);
 });
 
-test('what the exchange would refuse in this book is a warning, in words (RULES.md 2.7)', () => {
+test('a refusal that depends on the present book is a warning, in words (RULES.md 2.7)', () => {
   const warning = (changes: Partial<Ticket>): string | null => inBook(changes).warning;
   assert.equal(warning({ cents: '39', isPostOnly: true }), null);
   assert.match(warning({ cents: '40', isPostOnly: true })!, /refused/);
@@ -137,7 +137,7 @@ test('what the exchange would refuse in this book is a warning, in words (RULES.
   assert.match(warning({ kind: 'FAK', cents: '40', leastNet: '9.950001' })!, /less than you ask for/);
 });
 
-test('an order until a time needs one that is to come; other kinds have none (RULES.md 2.8)', () => {
+test('an order until a time needs a future time; other kinds have none (RULES.md 2.8)', () => {
   const later = new Date(NOW_MS + 3_600_000).toISOString();
   const found = made({ kind: 'GTD', expiresAt: later }) as Preview;
   assert.equal(found.expirationSec, NOW_MS / 1000 + 3600);

@@ -9,7 +9,7 @@ test('a position is worth the middle of the book, and has gained what that is ab
   assert.deepEqual(worthOf(POSITION, { midpoint: '0.645' }), { worthMicro: 6_417_750n, gainMicro: -49_750n });
 });
 
-test('what is left of a loss by the last digit makes it larger, never smaller', () => {
+test('rounding makes a loss larger by the last digit, never smaller', () => {
   const position = { outcome_index: 0, quantity: '1', average_entry_price: '0.65000000' } as const;
   assert.deepEqual(worthOf(position, { midpoint: '0.64' }), { worthMicro: 0n, gainMicro: -1n });
 });
@@ -19,7 +19,7 @@ test('a token of No is worth the rest of the unit', () => {
   assert.deepEqual(worthOf(position, { midpoint: '0.75' }), { worthMicro: 2_487_500n, gainMicro: 0n });
 });
 
-test('a book with one side says nothing about worth, and what was not bought has no gain', () => {
+test('a one-sided book gives no worth, and tokens that were not bought have no gain', () => {
   assert.deepEqual(worthOf(POSITION, { midpoint: null }), { worthMicro: null, gainMicro: null });
   assert.deepEqual(worthOf(POSITION, undefined), { worthMicro: null, gainMicro: null });
   const free = { ...POSITION, average_entry_price: null };

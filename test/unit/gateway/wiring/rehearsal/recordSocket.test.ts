@@ -36,7 +36,7 @@ function answerFrame(requestId: number, status: number): Buffer {
   return frame;
 }
 
-test('a socket is open once the head of the answer is whole, in whatever pieces that comes', async (t) => {
+test('a socket is open once the head of the answer is complete, in any number of pieces', async (t) => {
   const byByte = Array.from(HEAD);
   for (const pieces of [[HEAD], [HEAD.slice(0, 30), HEAD.slice(30)], [HEAD.slice(0, -1), '\n'], byByte]) {
     let isWhole = false;

@@ -126,7 +126,7 @@ describe('a recorded market', () => {
     ]);
   });
 
-  test('a bid that would meet the book or one of its own is not placed, but may replace the latter', () => {
+  test('a bid that would meet the book or an own order is not placed, but may replace the own order', () => {
     assert.equal(place('a', OUTCOME.YES, 54), false);
     assert.equal(place('a', OUTCOME.NO, 50), false);
     assert.equal(place('a', OUTCOME.YES, 52), true);

@@ -16,14 +16,14 @@ const ROOT = fileURLToPath(new URL('../../../../..', import.meta.url));
 const pmx = new Pmx({});
 const commands: readonly Command[] = GROUPS.flatMap((group) => group.commands);
 
-test('the reference page is what the program prints', async () => {
+test("the reference page equals the program's own help", async () => {
   const page = referencePage(GROUPS);
   const { out } = await pmx.run(['reference']);
   assert.equal(out, page);
   assert.equal((await pmx.json('reference')).page, page);
 });
 
-test('the version is that of the package', async () => {
+test("the program's version is the package's", async () => {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   assert.deepEqual(await pmx.run(['--version']), { code: 0, out: `${version}\n`, err: '' });
 });
@@ -68,7 +68,7 @@ test('PROGRAM-2: no option and no argument takes a secret', () => {
   }
 });
 
-test('a word that is no command is refused with what it may have meant', async () => {
+test('an unknown command is refused with a similar one', async () => {
   const { code, out, err } = await pmx.run(['plase']);
   assert.deepEqual([code, out], [2, '']);
   assert.match(err, /unknown command 'plase'\n\(Did you mean place\?\)/);
