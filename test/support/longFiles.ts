@@ -12,11 +12,13 @@ const IMAGE = 'an image is built from the packages of npm';
 const TURNS = 'every thread of an exchange takes ten thousand turns';
 const PAGES = 'a real Prometheus looks at exchanges that fail, every second';
 const PROGRAMS = 'programs trade for a while, and meet kills of the exchange';
-const PYTHON = 'mypy reads a client as strictly as it can, and Python runs it step by step';
+const PYTHON = 'mypy reads the Python client as strictly as it can, or Python plays it step by step';
 const RINGS = 'an exchange is started for each thing that rings';
+const RULES = 'promtool plays hours of every rule that alerts';
 const START = 'each start of an exchange plays thousands of made-up orders before it is ready';
 
 export const LONG_FILES: Readonly<Record<string, string>> = {
+  'test/api/alerts.test.ts': PAGES,
   'test/api/demoRamp.test.ts': BROWSER,
   'test/api/frontLimits.test.ts': FRONTS,
   'test/api/frontOrders.test.ts': FRONTS,
@@ -71,10 +73,13 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/fault/alertPages.test.ts': PAGES,
   'test/fault/alertResources.test.ts': FAULTS,
   'test/fault/backup.test.ts': FAULTS,
+  'test/fault/clientScenario.test.ts': PYTHON,
   'test/fault/damagedBackups.test.ts': FAULTS,
   'test/fault/damages.test.ts': FAULTS,
   'test/fault/damagesInCluster.test.ts': CLUSTER,
   'test/fault/damagesOnChain.test.ts': CHAIN,
+  'test/fault/leftOverCancel.test.ts': FAULTS,
+  'test/fault/logReader.test.ts': FAULTS,
   'test/fault/memory.test.ts': TURNS,
   'test/fault/failingDiskPages.test.ts': PAGES,
   'test/fault/fullDiskPages.test.ts': PAGES,
@@ -87,6 +92,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/fault/syscalls.test.ts': FAULTS,
   'test/fault/witness.test.ts': FAULTS,
   'test/hostile/fullDiskStart.test.ts': FAULTS,
+  'test/unit/deploy/alerts.test.ts': RULES,
   'test/unit/python/client.test.ts': PYTHON,
 };
 
@@ -95,6 +101,7 @@ export const LONGEST: readonly string[] = [
   'test/fault/damages.test.ts',
   'test/chain/alertPages.test.ts',
   'test/fault/alertResources.test.ts',
+  'test/fault/alertCauses.test.ts',
   'test/fault/damagesOnChain.test.ts',
   'test/chain/nodes.test.ts',
   'test/fault/alertPages.test.ts',
