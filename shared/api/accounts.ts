@@ -32,7 +32,7 @@ export const SCOPE_NAMES = [
 ] as const;
 export type Scope = (typeof SCOPE_NAMES)[number];
 
-/** The requests that a key of a tier may send to each endpoint (RULES.md 4.6). */
+/** The number of requests that a key of each tier may send to each endpoint (RULES.md 4.6). */
 export const TIER_REQUESTS_PER_SECOND = { standard: 10, premium: 50, market_maker: 100 } as const;
 export type TierName = keyof typeof TIER_REQUESTS_PER_SECOND;
 export const TIER_NAMES = Object.keys(TIER_REQUESTS_PER_SECOND) as TierName[];
@@ -129,7 +129,7 @@ export const PREFERENCES = object({
 });
 export type Preferences = FromSchema<typeof PREFERENCES>;
 
-/** Fields and values are validated by the handlers, because a wrong one has a code of its own here. */
+/** The handlers validate fields and values, because a wrong value has its own error code here. */
 export const PREFERENCES_BODY = {
   type: 'object',
   properties: { reality_check_interval_minutes: {}, session_timeout_minutes: {} },
@@ -215,7 +215,7 @@ export type Referral = FromSchema<typeof REFERRAL>;
 export const PROFILE_WITH_BALANCE = object({ ...PROFILE_FIELDS, usdc: object(HOLDING) });
 export type ProfileWithBalance = FromSchema<typeof PROFILE_WITH_BALANCE>;
 
-/** The whole profile, after something was taken away from the account. */
+/** The whole profile, after a wallet, a delegate or a right was taken from the account. */
 export const RESTRICTED = object({
   ...PROFILE_FIELDS,
   orders_cancelled: COUNT,
@@ -342,7 +342,7 @@ export const NEW_MOVEMENT = {
   required: ['amount_usdc_micro'],
   properties: {
     amount_usdc_micro: { type: 'string', pattern: '^[1-9][0-9]{0,15}$', examples: ['100000000'] },
-    // RULES.md 16.40 and 17.21: the exchange's own references begin like this.
+    // RULES.md 16.40 and 17.21: the exchange's own references begin with these texts.
     reference: { ...REFERENCE, pattern: '^(?!fiat:|rail:|chain:)[ -~]{1,128}$' },
   },
 } as const;

@@ -25,7 +25,7 @@ const DIGEST = {
 } as const;
 const STATE = described(ANY_MEMBERS, 'Members as in the bodies of the routes, without secrets.');
 
-/** Newest first. All filters that are given have to fit. */
+/** Newest first. A record must match all given filters. */
 export const AUDIT_QUERY = {
   type: 'object',
   additionalProperties: false,

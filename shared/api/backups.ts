@@ -1,8 +1,8 @@
-/** Backups that an administrator asks the exchange for (RULES.md 9.62). */
+/** Backups that an administrator requests from the exchange (RULES.md 9.62). */
 import { COUNT, TIME } from './fields.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 
-/** Megabytes a second; more than any disk gives is a mistake. */
+/** Megabytes a second; a value beyond the rate of any disk is a mistake. */
 const MOST_RATE = 100_000;
 
 export const BACKUP_ORDER = {

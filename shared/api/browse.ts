@@ -1,4 +1,4 @@
-/** `GET /v1/events/browse`: events with what a page about many of them shows (RULES.md 12.34 to 12.37). */
+/** `GET /v1/events/browse`: events with the fields that a page about many events shows (RULES.md 12.34 to 12.37). */
 import { MARKET_EVENT, MARKET_GROUP } from './events.ts';
 import { COUNT, OFFSET, TEXT } from './fields.ts';
 import { FILTER, MARKET, PAGE } from './markets.ts';
@@ -24,7 +24,7 @@ export const BROWSED_EVENTS = object(
   { events: arrayOf(BROWSED_EVENT), ...PAGE },
   { count_is_estimate: described({ const: true }, '`total` is a floor.'), ...QUOTE_FIELDS },
 );
-/** With `quotes_only` and a provider of quotes. */
+/** The answer with `quotes_only`, if there is a provider of quotes. */
 export const BROWSED_QUOTES = object(QUOTE_FIELDS);
 export const BROWSED = { anyOf: [BROWSED_EVENTS, BROWSED_QUOTES] } as const;
 export type BrowsedEvents = FromSchema<typeof BROWSED_EVENTS>;

@@ -1,4 +1,6 @@
-/** A catalogue as lines of JSON: what an import reads, an export writes, and a report says of each line. */
+/**
+ * A catalogue as lines of JSON: the lines that an import reads and an export writes, and the report about each line.
+ */
 import { EVENT_PATCH, NEW_EVENT } from './events.ts';
 import { ANY_MEMBERS, COUNT, UUID } from './fields.ts';
 import { MARKET_PATCH, NEW_MARKET } from './markets.ts';
@@ -6,13 +8,13 @@ import { arrayOf, described, type FromSchema, object } from './schema.ts';
 
 /** The type of a body of lines, each a JSON object. */
 export const NDJSON = 'application/x-ndjson';
-/** Of one request; a longer file is sent in several. */
+/** The limit for one request; a longer file is sent in several requests. */
 export const MAX_IMPORT_BYTES = 1_048_576;
 export const MAX_IMPORT_LINES = 1000;
 
 const SLUG = described(NEW_EVENT.properties.slug, 'The key of the event.');
 
-/** The fields of an event that a line may set, beside its keys. An absent one stays as it is. */
+/** The fields of an event that a line may set, besides its keys. An absent field stays as it is. */
 const EVENT_FIELDS = {
   type: 'object',
   additionalProperties: false,
@@ -37,7 +39,7 @@ const MARKET_FIELDS = {
 } as const;
 export type MarketFields = FromSchema<typeof MARKET_FIELDS>;
 
-/** One of the two. */
+/** A line has exactly one of the two. */
 export const CATALOGUE_LINE = {
   type: 'object',
   additionalProperties: false,
@@ -48,14 +50,14 @@ export const CATALOGUE_LINE = {
 } as const;
 export type CatalogueLine = FromSchema<typeof CATALOGUE_LINE>;
 
-/** Needed by a new event or market, not by a line that changes one. */
+/** A new event or market needs these fields; a line that changes one does not. */
 export const REQUIRED_OF_EVENT = NEW_EVENT.required;
 export const REQUIRED_OF_MARKET = NEW_MARKET.required;
 
-/** In the order in which an export writes them. */
+/** In the order in which an export writes the fields. */
 export const EVENT_FIELD_NAMES: readonly string[] = Object.keys(EVENT_FIELDS.properties);
 export const MARKET_FIELD_NAMES: readonly string[] = Object.keys(MARKET_FIELDS.properties);
-/** Those of an event that may change. */
+/** The fields of an event that may change. */
 export const EVENT_DETAIL_NAMES: readonly string[] = Object.keys(EVENT_PATCH.properties);
 
 const LINE_RESULTS = ['created', 'updated', 'unchanged', 'failed'] as const;

@@ -1,4 +1,4 @@
-/** Schemas of deposits and withdrawals of a wallet's own, with a chain. */
+/** Schemas of deposits and withdrawals that a wallet makes itself, with a chain. */
 import { NEW_MOVEMENT } from './accounts.ts';
 import { ADDRESS, COUNT, HASH, UINT256 } from './fields.ts';
 import { arrayOf, described, type FromSchema, object } from './schema.ts';

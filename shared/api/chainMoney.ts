@@ -12,7 +12,7 @@ export const DIFFERENCE = object({
   chain_atomic: SIGNED_UNITS,
 });
 
-/** Only with a chain. */
+/** Present only with a chain. */
 export const COMPARED_CHAIN = object({
   block: described(
     orNull({ type: 'integer', examples: [66_000_000] }),

@@ -1,6 +1,6 @@
 /** The form of a note about an error (errorNotes.ts). */
 
-/** May the same request be sent again? After all of them but `finds` nothing has changed. */
+/** May the same request be sent again? After each of these answers except `finds`, nothing has changed. */
 type Repeat = 'same' | 'signed' | 'later' | 'changed' | 'finds';
 
 export const REPEATS: Readonly<Record<Repeat, string>> = {
@@ -14,7 +14,7 @@ export const REPEATS: Readonly<Record<Repeat, string>> = {
 };
 
 export type ErrorNote = {
-  /** When it is answered. */
+  /** When the exchange answers with this error. */
   readonly means: string;
   readonly repeat: Repeat;
   readonly act: string;

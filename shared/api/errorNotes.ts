@@ -1,6 +1,6 @@
 /**
- * The meaning of each error to a client, for the catalogue in the documents (/docs/errors) and for tools that
- * explain a refusal. The compiler requires a note for every row of shared/base/errors.ts.
+ * The meaning of each error for a client, for the catalogue in the documents (/docs/errors) and for tools that explain
+ * a refusal. The compiler requires a note for every row of shared/base/errors.ts.
  */
 import type { ErrorKey } from '../base/errors.ts';
 import type { ErrorNote } from './errorNote.ts';

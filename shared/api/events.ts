@@ -1,4 +1,4 @@
-/** Events, the fixtures and questions that markets are about, and the administrator's commands for them. */
+/** Events, which are the fixtures and questions that markets are about, and the administrator's commands for them. */
 import { COUNT, FLAG, LINE, TEXT, TIME, TITLE, UUID } from './fields.ts';
 import {
   CATALOG_PAGE,
@@ -109,7 +109,7 @@ const EVENT_DETAILS = {
   away_player_full_name: OPTIONAL_TEXT,
 } as const;
 
-/** The path of this event would be that of the list. */
+/** An event with this slug would have the path of the list. */
 export const RESERVED_SLUG = 'browse';
 
 export const NEW_EVENT = {

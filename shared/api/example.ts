@@ -1,14 +1,14 @@
-/** The example of a schema, composed of the examples of its fields. */
+/** Builds the example of a schema from the examples of its fields. */
 import type { JsonSchema } from './schema.ts';
 
-/** The beginning of a reference to a schema with a name; that follows. */
+/** The beginning of a reference to a named schema; the name follows. */
 export const REFERENCE = '#/components/schemas/';
 
 type Schemas = Readonly<Record<string, JsonSchema>>;
 
 /**
- * Undefined when a field of unknown form has none.
- * @param schemas of a document, which its references name
+ * Undefined if a field of unknown form has no example.
+ * @param schemas the schemas of a document, which its references name
  */
 export function exampleOf(schema: JsonSchema, schemas: Schemas = {}): unknown {
   const { examples, default: usual, enum: values, anyOf, type, $ref: reference } = schema;
@@ -34,7 +34,7 @@ export function exampleOf(schema: JsonSchema, schemas: Schemas = {}): unknown {
   }
 }
 
-/** An object with its required members, or with all members where none is required. */
+/** An object with its required members, or with all members if none is required. */
 function exampleOfObject({ required, properties }: JsonSchema, schemas: Schemas): unknown {
   const members = Object.entries((properties ?? {}) as Readonly<Record<string, JsonSchema>>);
   const shown = required === undefined ? members : members.filter(([name]) => (required as string[]).includes(name));

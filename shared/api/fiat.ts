@@ -6,7 +6,7 @@ import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts
 const FIAT_KINDS = ['onramp', 'offramp'] as const;
 export type FiatKind = (typeof FIAT_KINDS)[number];
 
-/** In the order in which a session may pass them; the last four end it. */
+/** In the order in which a session may pass them; the last four are final. */
 export const FIAT_STATUSES = [
   'initiated',
   'awaiting_quote',
@@ -88,7 +88,7 @@ export const AUTHORIZATION_BODY = {
   required: ['intent_id', 'signature'],
   properties: {
     intent_id: UUID,
-    // A wallet that is a contract signs with as many bytes as it likes.
+    // A wallet that is a contract may sign with any number of bytes.
     signature: { ...BYTES, minLength: 4, maxLength: 8194 },
   },
   additionalProperties: false,
@@ -172,7 +172,7 @@ export const FIAT_TRANSFER = object({
   typed_data: described(orNull(TYPED_DATA), 'What the wallet signs (eth_signTypedData_v4).'),
 });
 
-/** Until the provider has fixed amount and destination there is only a message. */
+/** Until the provider has fixed amount and destination, there is only a message. */
 export const FIAT_TRANSACTION = object(
   { session_id: UUID, status: STATUS },
   {
@@ -277,7 +277,7 @@ export const RAIL_AUTHORIZATION_STATE = object({
   block: orNull(COUNT),
 });
 
-/** Of operators. */
+/** Shown to operators only. */
 export const TRANSITION = object({
   subject: { type: 'string', enum: ['status', 'transfer'] },
   from: orNull(TEXT),

@@ -1,4 +1,4 @@
-/** Schemas of providers' statements and what in them does not agree with our sessions (RULES.md 16.80 to 16.84). */
+/** Schemas of providers' statements, and of their differences from our sessions (RULES.md 16.80 to 16.84). */
 import { COUNT, LINE, OFFSET, TEXT, TIME, UNITS, UUID } from './fields.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 
@@ -14,7 +14,7 @@ export type DifferenceKind = (typeof DIFFERENCE_KINDS)[number];
 
 export const STATED_STATUSES = ['settled', 'refunded', 'charged_back'] as const;
 export type StatedStatus = (typeof STATED_STATUSES)[number];
-/** A body has 64 KiB otherwise. */
+/** Other bodies are limited to 64 KiB. */
 export const MAX_STATEMENT_BYTES = 2_000_000;
 const MAX_ROWS = 5000;
 

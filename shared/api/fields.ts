@@ -10,7 +10,7 @@ export const UUID = {
   format: 'uuid',
   examples: ['0190a0b0-c0d0-7000-8000-0000000000af'],
 } as const;
-/** `hash`, `address`, `uint256`, `amount` and that of SINCE are formats of this interface, and have patterns. */
+/** `hash`, `address`, `uint256`, `amount` and the format of SINCE belong to this interface, and have patterns. */
 export const ADDRESS = { type: 'string', format: 'address', examples: [ADDRESS_EXAMPLE] } as const;
 export const HASH = { type: 'string', format: 'hash', examples: [HASH_EXAMPLE] } as const;
 export const UINT256 = {
@@ -20,7 +20,7 @@ export const UINT256 = {
 } as const;
 /** Atomic units of an order or a conversion: 1 to 10^15. */
 export const AMOUNT = { type: 'string', format: 'amount', examples: ['10000000'] } as const;
-/** Of a query: without a zone it is in UTC, a day is its first moment. */
+/** A time in a query: without a zone it is in UTC, and a day stands for its first moment. */
 export const SINCE = {
   type: 'string',
   format: 'date-time-or-utc',
@@ -29,7 +29,7 @@ export const SINCE = {
 } as const;
 export const TIME = { type: 'string', format: 'date-time', examples: ['2026-10-01T12:00:00.000Z'] } as const;
 
-/** Of a fill (RULES.md 13.12). */
+/** The time of a fill (RULES.md 13.12). */
 export const FILL_TIME = {
   type: 'string',
   format: 'date-time',
@@ -37,29 +37,29 @@ export const FILL_TIME = {
   examples: ['2026-10-01T12:00:00.000001Z'],
 } as const;
 
-/** An integer as decimal text, from zero on; money and tokens in answers. */
+/** A non-negative integer as decimal text; money and tokens in answers. */
 export const UNITS = { type: 'string', pattern: '^(?:0|[1-9][0-9]*)$', examples: ['6500000'] } as const;
-/** The same, or a negative one: a change, or what is owed. */
+/** An integer as decimal text that may be negative: a change, or a debt. */
 export const SIGNED_UNITS = { type: 'string', pattern: '^(?:0|-?[1-9][0-9]*)$', examples: ['6500000'] } as const;
 /** USDC per token, exact: "0.65". */
 export const PRICE = { type: 'string', pattern: '^[0-9]+(?:\\.[0-9]+)?$', examples: ['0.65'] } as const;
 /**
- * Text of one line that people read has no control or format characters, which a terminal obeys or which hide what
- * stands there, no separators of lines, no halves of pairs, and nothing else that is shown as nothing, but the two
- * selectors of how an emoji is drawn (RULES.md 9.4).
+ * One line of text that people read. It has no control or format characters, which control a terminal or hide other
+ * text, no line separators, no unpaired surrogates, and no other invisible characters except the two selectors of how
+ * an emoji is drawn (RULES.md 9.4).
  */
 export const LINE = {
   pattern: '^(?:[\\ufe0e\\ufe0f]|[^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Cs}\\p{Default_Ignorable_Code_Point}\\u2800])*$',
 } as const;
 export const TEXT = { type: 'string' } as const;
 export const TITLE = { type: 'string', examples: ['Will it rain tomorrow?'] } as const;
-/** Dollars, exact, in the shortest form. */
+/** An exact amount of dollars, in the shortest form. */
 export const USD = { type: 'string', pattern: '^[0-9]+(?:\\.[0-9]{1,6})?$', examples: ['6.5'] } as const;
 /** The public name of an account (RULES.md 13.3). */
 export const HANDLE = { type: 'string', examples: ['anon-K7QD'] } as const;
 export const MESSAGE_TEXT = { type: 'string', examples: ['done'] } as const;
 export const COUNT = { type: 'integer', minimum: 0 } as const;
-/** An object whose members are those of something else, or differ from case to case. */
+/** An object whose members belong to another schema, or differ from case to case. */
 export const ANY_MEMBERS = { type: 'object', additionalProperties: true } as const;
 export const FLAG = { type: 'boolean' } as const;
 export const MARKET_SEQUENCE = { type: 'integer', minimum: 0, examples: [1042] } as const;
@@ -67,7 +67,10 @@ export const MARKET_SEQUENCE = { type: 'integer', minimum: 0, examples: [1042] }
 export const OUTCOME_INDEX = { type: 'integer', enum: [OUTCOME.YES, OUTCOME.NO] } as const;
 export const SIDE_FIELD = { type: 'string', enum: SIDE_NAMES } as const;
 
-/** RULES.md 7.7 and 7.9. The name of a group is also a segment of a path: no character that a path would encode. */
+/**
+ * RULES.md 7.7 and 7.9. The name of a group is also a segment of a path, so it has no character that a path would
+ * encode.
+ */
 export const CLIENT_ORDER_ID_FORM = '^[ -~]{1,64}$';
 export const GROUP_NAME_FORM = '^[A-Za-z0-9._~-]{1,64}$';
 export const CLIENT_ORDER_ID = { type: 'string', pattern: CLIENT_ORDER_ID_FORM, examples: ['quote 17'] } as const;

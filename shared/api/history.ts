@@ -1,4 +1,4 @@
-/** An account's past, page by page: its orders, its trades and its activity, and what they are asked for by. */
+/** An account's history, page by page: its orders, its trades and its activity, and the parameters of these lists. */
 import { CLOSE_REASON_NAMES, ORDER_STATUS_NAMES, OUTCOME, SETTLEMENT_STATUS_NAMES } from '../base/codes.ts';
 import {
   COUNT,
@@ -37,14 +37,14 @@ export type Page = { total: number; limit: number; offset: number; count_is_esti
 export const USER_ORDERS = object({ orders: arrayOf(USER_ORDER), ...PAGE, ...NEXT }, COUNT_IS_ESTIMATE);
 export type UserOrders = FromSchema<typeof USER_ORDERS>;
 
-/** The length of the first version of the list of orders: the newest ones. */
+/** The number of newest orders in the first version of the list of orders. */
 export const LEGACY_ORDERS_SHOWN = 100;
 export const LEGACY_USER_ORDERS = object({
   orders: described(arrayOf(ORDER_RECORD), `The newest ${LEGACY_ORDERS_SHOWN}.`),
 });
 export type LegacyUserOrders = FromSchema<typeof LEGACY_USER_ORDERS>;
 
-/** All of them are null together where a fill is not known for certain. */
+/** All of them are null if the facts about a fill are not certain. */
 const PARTY_FIELDS = {
   party_order_id: orNull(UUID),
   party_side: orNull(SIDE_FIELD),
@@ -122,7 +122,7 @@ export const USER_ACTIVITY = object({ activity: arrayOf(ACTIVITY), ...PAGE, ...N
 export type UserActivity = FromSchema<typeof USER_ACTIVITY>;
 
 const HISTORY_LIMIT = 50;
-/** A larger limit of the activity and of the first version of trades counts as this one. */
+/** In the activity and in the first version of trades, a larger limit counts as this one. */
 export const EFFECTIVE_LIMIT = 100;
 const LARGE_LIMIT = described(
   { type: 'integer', minimum: 1, default: HISTORY_LIMIT },
@@ -182,7 +182,7 @@ export const USER_ACTIVITY_QUERY = {
   },
 } as const;
 
-/** Queries as clients write them: what has a default may be left out. */
+/** Queries as clients write them: a member with a default may be left out. */
 export type UserOrdersQuery = QueryOf<typeof USER_ORDERS_QUERY>;
 export type UserTradesQuery = QueryOf<typeof USER_TRADES_QUERY>;
 export type LegacyUserTradesQuery = QueryOf<typeof LEGACY_USER_TRADES_QUERY>;

@@ -34,7 +34,7 @@ export const FUND_MOVEMENTS_QUERY = {
   type: 'object',
   properties: { limit: { type: 'integer', minimum: 1, maximum: 100, default: 50 }, offset: OFFSET },
 } as const;
-/** As clients write it: what has a default may be left out. */
+/** The query as clients write it: a member with a default may be left out. */
 export type FundMovementsQuery = QueryOf<typeof FUND_MOVEMENTS_QUERY>;
 
 export const STATEMENT_BALANCES = object({
@@ -84,5 +84,5 @@ export const STATEMENT_QUERY = {
     format: described({ type: 'string', enum: ['json', 'csv'], default: 'json' }, 'CSV has the same lines.'),
   },
 } as const;
-/** As clients write it: what has a default may be left out. */
+/** The query as clients write it: a member with a default may be left out. */
 export type StatementQuery = QueryOf<typeof STATEMENT_QUERY>;

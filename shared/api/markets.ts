@@ -25,7 +25,7 @@ import { STAGE_FIELD } from './stages.ts';
 
 export type MarketStatusName = (typeof MARKET_STATUS_NAMES)[number];
 
-/** Fees are a share of what an order receives: all of it at most. */
+/** A fee is a share of the received amount, so it is at most all of it. */
 const FEE_BPS = { type: 'integer', minimum: 0, maximum: 10_000, examples: [50] } as const;
 const NUMBER = { type: 'number', examples: [0.5] } as const;
 const PERCENTAGES = arrayOf({ type: 'integer', minimum: 0, maximum: 100, examples: [65] });
@@ -33,7 +33,7 @@ const SOURCES = arrayOf(object({ name: TEXT, url: { type: 'string', examples: ['
 export const MARKET_STATUS_FIELD = { type: 'string', enum: MARKET_STATUS_NAMES } as const;
 /** Kinds of market that a provider may name; without a name it is `other`. */
 const MARKET_TYPES = ['player_prop', 'moneyline', 'spread', 'total', 'other'] as const;
-/** Of the market's contract; what the exchange trades does not depend on it. */
+/** The status of the market's contract; trading does not depend on it. */
 const DEPLOY_STATUS_FIELD = { type: 'string', enum: DEPLOY_STATUS_NAMES } as const;
 export const MARKET_TYPE_FIELD = { type: 'string', enum: MARKET_TYPES } as const;
 
@@ -248,7 +248,7 @@ export const SHORT_TEXT = {
 export const SUBTITLE = { type: 'string', maxLength: 300, ...LINE, examples: [''] } as const;
 export const OPTIONAL_TEXT = { type: ['string', 'null'], maxLength: 300, ...LINE, examples: [null] } as const;
 export const LONG_TEXT = { type: 'string', maxLength: 20_000, examples: ['Yes if a drop is measured.'] } as const;
-/** A page may make a link of it: no `javascript:`, no `data:`. */
+/** A page may make a link of it, so `javascript:` and `data:` are not allowed. */
 const URL_FORM = { maxLength: 2000, pattern: '^https?://[^\\s"<>]+$' } as const;
 export const LINK = { type: ['string', 'null'], ...URL_FORM, examples: [null] } as const;
 const OPTIONAL_COUNT = { type: ['integer', 'null'], minimum: 0, maximum: MAX_SAFE, examples: [null] } as const;
@@ -335,7 +335,7 @@ export const MARKET_PATCH = {
 } as const;
 export type MarketPatch = FromSchema<typeof MARKET_PATCH>;
 
-/** Millionths of a USDC that a Yes and a No token pay: together 1,000,000. */
+/** The payouts of a Yes and a No token in millionths of a USDC, together 1,000,000. */
 export type Payouts = FromSchema<typeof PAYOUTS>;
 
 export const RESOLUTION = {

@@ -1,4 +1,4 @@
-/** Schemas of what the operations page draws: counters since the start, and how things stand. */
+/** Schemas of the data that the operations page draws: counters since the start, and the present state. */
 import { CLUSTER } from './cluster.ts';
 import { ADDRESS, COUNT, FLAG, TIME, UUID } from './fields.ts';
 import { OPERATOR_ROLES } from './operators.ts';
@@ -35,7 +35,7 @@ export const SHARD_STATE = object({
   cancel: described(HISTOGRAM, 'The same of cancels.'),
 });
 
-/** The steps of a move are those of the settlement thread. */
+/** The steps of a move, as the settlement thread names them. */
 export const MOVE_STATE = object({
   from: ADDRESS,
   state: { type: 'string', enum: ['open', 'claiming', 'moving'], examples: ['moving'] },

@@ -6,7 +6,7 @@ import { arrayOf, type FromSchema, object, orNull } from './schema.ts';
 export const OPERATOR_ROLES = ['viewer', 'catalogue', 'treasury', 'superuser'] as const;
 export type OperatorRole = (typeof OPERATOR_ROLES)[number];
 
-/** A name is a word, so that a log line or a path can hold it as it is. */
+/** A name is a single word, so that a log line or a path can contain it unchanged. */
 const OPERATOR_NAME = { type: 'string', pattern: '^[a-z][a-z0-9._-]{0,63}$', examples: ['ada'] } as const;
 const ROLES = {
   type: 'array',

@@ -72,7 +72,7 @@ export const PLACEMENT = {
       examples: [`0x${'0'.repeat(40)}`],
     },
     salt: described(UINT256, 'Random: it makes the order unique.'),
-    // Text as well: clients that sign it as a 256-bit number tend to send what they signed.
+    // A text is accepted as well: clients that sign the nonce as a 256-bit number tend to send it in that form.
     nonce: {
       anyOf: [
         { type: 'integer', minimum: 0, maximum: MAX_SAFE },
@@ -139,8 +139,7 @@ export const CANCEL_REPLACE = {
 } as const;
 
 /**
- * `maker_amount` and `taker_amount` are in the schema only so that they get an error of their own,
- * AMEND_RESIGN_REQUIRED.
+ * `maker_amount` and `taker_amount` are in the schema only so that they cause a specific error, AMEND_RESIGN_REQUIRED.
  */
 export const AMEND = {
   type: 'object',
@@ -153,7 +152,7 @@ export const AMEND = {
   },
 } as const;
 
-/** Rows are validated one by one, so that a bad one is a failed row and not a refused request. */
+/** Rows are validated one by one, so that a bad row fails alone and the request is not refused. */
 export const BATCH_PLACE = {
   type: 'object',
   additionalProperties: false,
@@ -169,7 +168,7 @@ export const BATCH_CANCEL = {
   type: 'object',
   additionalProperties: false,
   required: ['order_hashes'],
-  // An element that is no hash is a failed row, so its form is not a matter of the whole body.
+  // An element that is not a hash is a failed row, so the schema of the body does not check its form.
   properties: { order_hashes: { type: 'array', items: {} } },
 } as const;
 
@@ -185,7 +184,7 @@ export const CANCEL_MARKET = {
   properties: { market_id: UUID, outcome_index: OUTCOME_INDEX },
 } as const;
 
-/** Of requests that say everything in their path. */
+/** The body of requests whose path says everything. */
 export const NO_BODY = { type: 'object', additionalProperties: false, properties: {} } as const;
 
 export const TOMBSTONE_QUERY = {
@@ -215,7 +214,7 @@ const ORDER_STATUS_FIELD = { type: 'string', enum: ORDER_STATUS_NAMES } as const
 export const TAGS = { client_order_id: CLIENT_ORDER_ID, order_group: GROUP_NAME } as const;
 const PLACED_FIELDS = { order_id: UUID, order_hash: HASH, status: ORDER_STATUS_FIELD } as const;
 
-/** `open` rests, `cancelled` was cancelled or killed at once, `none` was left by an order that is filled. */
+/** `open` rests, `cancelled` was cancelled or killed at once, `none` means that the order is filled. */
 const REMAINDER = {
   remaining: described(UNITS, 'What is left of the asset that the order gives, at the signed price.'),
   remaining_status: { type: 'string', enum: ['open', 'cancelled', 'none'] },
@@ -234,11 +233,11 @@ export const REPLACED_ORDER = object({
 export type ReplacedOrder = FromSchema<typeof REPLACED_ORDER>;
 const REPLACED = { replaced_order: described(REPLACED_ORDER, 'The old order, as it ended.') } as const;
 
-/** The records of the binary entry have no room for the old order. */
+/** The records of the binary entry have no room for the replaced order. */
 export const CANCEL_REPLACE_RESPONSE = object({ cancelled_order_hash: HASH, order: PLACEMENT_RESPONSE }, REPLACED);
 export type CancelReplaceResponse = FromSchema<typeof CANCEL_REPLACE_RESPONSE>;
 
-/** Amounts as signed. */
+/** Amounts are the signed ones. */
 export const AMEND_RESPONSE = object(
   {
     ...PLACED_ORDER,
@@ -261,7 +260,7 @@ const FAILED_FIELDS = {
 const DETAILS = { details: described(ANY_MEMBERS, 'As in a refusal.') } as const;
 
 const ROW_INDEX = { index: COUNT } as const;
-/** `matches` are the fills themselves here. */
+/** Here `matches` are the fills themselves. */
 export const PLACED_ROW = object({
   ...ROW_INDEX,
   status: { const: 'success' },
@@ -279,7 +278,7 @@ export const BATCH_PLACE_RESPONSE = object({
 export type BatchPlaceResponse = FromSchema<typeof BATCH_PLACE_RESPONSE>;
 
 const CANCELLED_HASH = { order_hash: HASH } as const;
-/** Null where what was sent is no hash: nothing is sent back or kept that was not understood. */
+/** Null if the element is not a hash: values that were not understood are neither returned nor kept. */
 const FAILED_HASH = { order_hash: orNull(HASH) } as const;
 export const BATCH_CANCEL_RESPONSE = object({
   results: arrayOf({
@@ -297,7 +296,7 @@ export type BatchCancelResponse = FromSchema<typeof BATCH_CANCEL_RESPONSE>;
 export const MESSAGE = object({ message: MESSAGE_TEXT });
 export type Message = FromSchema<typeof MESSAGE>;
 
-/** The answer to a cancel that found no order, and by which the order will be refused when it arrives. */
+/** The answer to a cancel that found no order: when the order arrives, it will be refused. */
 export const TOMBSTONE_RESPONSE = object({ message: MESSAGE_TEXT, tombstone_until: TIME });
 export type TombstoneResponse = FromSchema<typeof TOMBSTONE_RESPONSE>;
 
@@ -313,7 +312,7 @@ export const HEARTBEAT_RESPONSE = object({
 });
 export type HeartbeatResponse = FromSchema<typeof HEARTBEAT_RESPONSE>;
 
-/** Null where an order stands too deep in a long queue to be counted. */
+/** Null if an order stands too deep in a long queue to be counted. */
 export const QUEUE_POSITION = object({
   ahead_orders: orNull(COUNT),
   ahead_token_quantity_atomic: orNull(UNITS),

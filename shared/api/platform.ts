@@ -1,4 +1,4 @@
-/** The platform itself: probes, its clock, what clients sign for, and the administrator's switches. */
+/** The platform itself: probes, its clock, the contracts for which clients sign, and the administrator's switches. */
 import { ADDRESS, ANY_MEMBERS, CHAIN_ID, COUNT, FLAG, PRICE, TIME, UNITS } from './fields.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 import { PLATFORM_STAGE_FIELDS, STAGE_FIELD } from './stages.ts';
@@ -7,16 +7,22 @@ import { PLATFORM_STAGE_FIELDS, STAGE_FIELD } from './stages.ts';
 export const DRILLS = ['NOT_MATCHING_LEADER', 'SETTLEMENT_UNHEALTHY'] as const;
 export type DrillName = (typeof DRILLS)[number];
 
-/** Only of a member of a cluster; `stale_ms` of a standby and of a leader without its log (RULES.md 18.4, 18.14). */
+/**
+ * Only for a member of a cluster; `stale_ms` only for a standby, or for a leader that the log does not answer (RULES.md
+ * 18.4, 18.14).
+ */
 const ROLE_FIELDS = {
   role: { type: 'string', enum: ['leader', 'standby'] },
   stale_ms: described(COUNT, 'It shows at least what the log held so many milliseconds before.'),
 } as const;
 export type RoleFields = { role?: 'leader' | 'standby'; stale_ms?: number };
-/** `draining`: its port is about to close, and a balancer sends nothing there any more. */
+/** `draining`: the port is about to close, and a balancer must send nothing more there. */
 export const HEALTH = object({ status: { type: 'string', enum: ['ok', 'draining'] } }, ROLE_FIELDS);
 export type Health = FromSchema<typeof HEALTH>;
-/** The way to the chain. An exchange without one keeps the funds itself, and is always connected to its own ledger. */
+/**
+ * The connection to the chain. An exchange without a chain keeps the funds itself, and is always connected to its own
+ * ledger.
+ */
 export const CHAIN_HEALTH = object(
   { status: { type: 'string', enum: ['connected', 'disconnected'] } },
   { mode: { const: 'ledger' } },
@@ -31,7 +37,7 @@ export const READINESS = object(
   { reason: { type: 'string', examples: ['shard 1 is recovering'] }, ...ROLE_FIELDS },
 );
 /**
- * `starting` until recovery is done, `standby` of a member that follows, `draining` from the signal to stop on,
+ * `starting` until recovery is done, `standby` for a member that follows, `draining` from the signal to stop,
  * `degraded` while a shard is away or a cluster's log cannot be used.
  */
 export type Readiness = FromSchema<typeof READINESS>;
@@ -52,7 +58,7 @@ const CONTRACT_FIELDS = {
 export const PLATFORM_CONTRACTS = object(CONTRACT_FIELDS);
 export type PlatformContracts = FromSchema<typeof PLATFORM_CONTRACTS>;
 
-/** Only with a chain: what a withdrawal, split or merge costs, and how little and how often it may be. */
+/** Only with a chain: the fee of a withdrawal, split or merge, its least amount, and how many are allowed. */
 const MOVEMENT_FIELDS = {
   movement_fee_usdc_micro: UNITS,
   least_movement_usdc_micro: UNITS,
@@ -110,7 +116,7 @@ export const DRILL = {
 export const ACTIVE_DRILLS = object({ drills: arrayOf(DRILL_NAME) });
 export type ActiveDrills = FromSchema<typeof ACTIVE_DRILLS>;
 
-/** Until when the test alert rings. */
+/** The time until which the test alert rings. */
 export const ALERT_TEST = object({ until: TIME });
 export type AlertTestAnswer = FromSchema<typeof ALERT_TEST>;
 
@@ -128,7 +134,7 @@ export const PLATFORM_STATUS = object({
 });
 export type PlatformStatus = FromSchema<typeof PLATFORM_STATUS>;
 
-/** A body that may be left out and has no members. */
+/** A body without members, which may be left out. */
 export const NO_FIELDS = { type: 'object', additionalProperties: false, properties: {} } as const;
 /** A document whose form is described elsewhere. */
 export const DOCUMENT = { ...ANY_MEMBERS, description: 'A document of its own kind.' } as const;

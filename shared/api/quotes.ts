@@ -1,4 +1,4 @@
-/** Prices that are no orders: what desks indicate, and what the book says of each market at a moment. */
+/** Prices that are not orders: indications of desks, and the best prices of each market's book at a moment. */
 import { PRICE, TIME, UUID } from './fields.ts';
 import { arrayOf, type FromSchema, object, orNull } from './schema.ts';
 
@@ -27,7 +27,7 @@ const MIDS = {
 } as const;
 export const PROBABILITIES = object({ probabilities: MIDS });
 
-/** Prices of Yes; null where there is no order, or has been no trade. */
+/** Prices of Yes; null if there is no order, or was no trade. */
 export const QUOTE = object({
   best_bid: orNull(PRICE),
   best_ask: orNull(PRICE),
@@ -40,7 +40,10 @@ export type Quote = FromSchema<typeof QUOTE>;
 /** By market. */
 export const QUOTES = { type: 'object', additionalProperties: QUOTE } as const;
 
-/** The quotes of a page of events: `ids` are its markets in order, `covered` those that were asked about: the same. */
+/**
+ * The quotes of a page of events: `ids` are its markets in order, `covered` the markets that were asked about, which
+ * are the same.
+ */
 export const QUOTE_FIELDS = {
   ids: arrayOf(UUID),
   desk_indications: {

@@ -1,15 +1,15 @@
 /**
- * The JSON Schemas of the HTTP interface, and the TypeScript types that follow from them. A schema is written once: the
+ * The JSON Schemas of the HTTP interface, and the TypeScript types derived from them. A schema is written once: the
  * gateway checks requests with it, `/openapi.json` publishes it, and handlers and clients get their types from it.
  *
- * `FromSchema` covers the keywords that are used here and no others. The types are part of the published client, so
- * they must not need a package that only development installs; and a general translation of JSON Schema takes the
- * compiler seconds, this one milliseconds.
+ * `FromSchema` covers only the keywords that are used here. The types are part of the published client, so they must
+ * not need a package that only development installs. A general translation of JSON Schema would take the compiler
+ * seconds; this one takes milliseconds.
  */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 type Properties = Readonly<Record<string, JsonSchema>>;
 
-/** The type of the values that a schema accepts; a query's parameter with a default is always there. */
+/** The type of the values that a schema accepts. A query's parameter with a default is always present. */
 export type FromSchema<S> = S extends { readonly const: infer C }
   ? C
   : S extends { readonly enum: readonly (infer E)[] }
@@ -36,7 +36,7 @@ type FromType<T, S> = T extends 'string'
             ? FromObject<S>
             : never;
 
-/** Two of something is a pair; every other array has any length. */
+/** Exactly two items form a pair; every other array has any length. */
 type FromArray<S> = S extends { readonly items: infer I; readonly minItems: 2; readonly maxItems: 2 }
   ? readonly [FromSchema<I>, FromSchema<I>]
   : S extends { readonly items: infer I }
@@ -60,9 +60,9 @@ type IsGiven<S, P, K extends keyof P> = S extends { readonly required: readonly 
   : HasDefault<P[K]>;
 type HasDefault<S> = S extends { readonly default: unknown } ? true : false;
 
-/** A query as a caller writes it: a member that is left out, or is undefined, is not sent. */
+/** A query as a caller writes it: a member that is absent or undefined is not sent. */
 export type QueryOf<S> = Optional<FromSchema<S>>;
-/** All members may be left out or be undefined. */
+/** All members may be absent or undefined. */
 export type Optional<T> = { [K in keyof T]?: T[K] | undefined };
 
 type Flat<T> = { [K in keyof T]: T[K] };
@@ -73,7 +73,7 @@ type ObjectSchema<R, O> = {
   readonly properties: R & O;
 };
 
-/** An object with these members; of an answer, which may get more members in later versions. */
+/** The schema of an object with these members. An answer's object may get more members in later versions. */
 export function object<const R extends Properties, const O extends Properties = Record<never, never>>(
   required: R,
   optional?: O,
@@ -89,7 +89,7 @@ export function orNull<const S extends JsonSchema>(schema: S): { readonly anyOf:
   return { anyOf: [schema, NULL] };
 }
 
-/** The same with another sentence about what it means here. */
+/** The same schema with another description. */
 export function described<const S extends JsonSchema>(schema: S, description: string): S {
   return { ...schema, description };
 }

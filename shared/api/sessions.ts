@@ -12,7 +12,7 @@ const TOKEN_DELIVERY = {
 } as const;
 const REFERRAL_CODE = { type: 'string', maxLength: 200, examples: ['H7K2M9QX'] } as const;
 
-/** The members of every sign-in besides its proof. */
+/** The members of every sign-in, apart from its proof. */
 const WISHES = { referral_code: REFERRAL_CODE, token_delivery: TOKEN_DELIVERY } as const;
 
 export const WALLET_SIGNATURE = {
@@ -39,7 +39,7 @@ export const SIGNED_MESSAGE = {
     signature: WALLET_SIGNATURE,
   },
 } as const;
-/** A wallet that is a contract signs with as many bytes as it likes. */
+/** A wallet that is a contract may sign with any number of bytes. */
 export const LINK_MESSAGE = {
   ...SIGNED_MESSAGE,
   properties: {

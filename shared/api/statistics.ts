@@ -1,4 +1,4 @@
-/** The tape, the history of prices, and how accounts are shown in public. */
+/** The tape, the history of prices, and public profiles of accounts. */
 import { FILL_TIME, HANDLE, PRICE, SIDE_FIELD, SINCE, TEXT, TITLE, UNITS, USD, UUID } from './fields.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 

@@ -1,10 +1,10 @@
-/** Tickers: what a market traded in 24 hours, and its best prices (RULES.md 13.14). */
+/** Tickers: the trading of a market in 24 hours, and its best prices (RULES.md 13.14). */
 import { COUNT, MARKET_SEQUENCE, OUTCOME_INDEX, PRICE, UNITS, UUID } from './fields.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 
 const CHANGE = { type: 'string', pattern: '^-?[0-9]+(?:\\.[0-9]+)?$', examples: ['-0.05'] } as const;
 
-/** Prices of the outcome; null where there was no trade, or is no order. */
+/** Prices of the outcome; null if there was no trade, or is no order. */
 export const TICKER = object({
   market_id: UUID,
   outcome_index: OUTCOME_INDEX,

@@ -1,4 +1,4 @@
-/** Schemas of the wallets of an account, as their person changes them (RULES.md 15.40 to 15.45). */
+/** Schemas of an account's wallets, as the account's person changes them (RULES.md 15.40 to 15.45). */
 import { MAX_SAFE } from '../base/int.ts';
 import { ADDRESS, COUNT, FLAG, TIME } from './fields.ts';
 import { arrayOf, described, type FromSchema, object } from './schema.ts';

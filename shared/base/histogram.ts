@@ -3,8 +3,8 @@
  * may be shared memory. Values derived from the counts are computed when they are read.
  *
  * Invariants:
- *   HISTOGRAM-1  One thread writes the cells; any may read them. A cell is 64 bits wide and is written at once on the
- *                machines that Node runs on; a reader may see a count whose sum is one observation older.
+ *   HISTOGRAM-1  One thread writes the cells; any may read them. A cell is 64 bits wide and is written atomically on
+ *                the machines on which Node runs; a reader may see a count whose sum is one observation older.
  *   HISTOGRAM-2  Counts and sum only grow: a time that is below zero, because a clock was set back, counts as none.
  */
 import { assert } from './assert.ts';
@@ -15,7 +15,7 @@ type CountCells = Float64Array<ArrayBufferLike>;
 export class Histogram {
   /** Upper bounds of the buckets, ascending. A value that equals its bound is in the bucket. */
   readonly bounds: Float64Array;
-  /** Counts by bucket, then those above all bounds, then the sum of all values. */
+  /** Counts by bucket, then the count above all bounds, then the sum of all values. */
   readonly #cells: CountCells;
 
   static cellsFor(bounds: Bounds): number {
@@ -36,7 +36,7 @@ export class Histogram {
     if (value > 0) this.#cells[bounds.length + 1] += value;
   }
 
-  /** Everything that was observed, for a message to another thread. */
+  /** All observations, as a copy for a message to another thread. */
   copy(): Float64Array {
     return Float64Array.from(this.#cells);
   }
@@ -47,7 +47,7 @@ export class Histogram {
     for (const [index, value] of cells.entries()) this.#cells[index] += value;
   }
 
-  /** By bucket; the last one has what is above all bounds. */
+  /** Counts by bucket; the last bucket is above all bounds. */
   get counts(): CountCells {
     return this.#cells.subarray(0, this.bounds.length + 1);
   }
@@ -61,7 +61,7 @@ export class Histogram {
   }
 }
 
-/** For everything that takes time: from what a read takes to what a person notices, in seconds. */
+/** For every duration, from that of a read to one that a person notices, in seconds. */
 export const DURATION_BOUNDS_SEC: Bounds = [
   0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ];

@@ -12,7 +12,7 @@ type IdKind = (typeof ID_KIND)[keyof typeof ID_KIND];
 const TWO_32 = 4_294_967_296;
 const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
-/** Of the lowest 16 bits. */
+/** The lowest 16 bits. */
 function hex16(value: number): string {
   return HEX[(value >>> 8) & 0xff] + HEX[value & 0xff];
 }
@@ -28,12 +28,12 @@ export function timeOrderedId(timeMs: number, shard: number, kind: IdKind, seque
   return `${time}-${hex16(lowTime)}-${hex16(0x7000 | shard)}-${variantAndKind}-${rest}`;
 }
 
-/** So many movements of funds are in one record: it pays no more holders (engine/core/steps.ts). */
+/** The largest number of movements in one record: a record pays at most so many holders (engine/core/steps.ts). */
 const MOVEMENTS_PER_RECORD = 512;
 
 /**
- * The bytes of the id of a movement of funds: the n-th of a record. Journals from before the steps have records with
- * more movements; those pay each account once, and ids are unique among the movements of an account.
+ * The bytes of the id of a movement of funds: the n-th of a record. Old journals have records with more movements;
+ * these pay each account once, and ids need only be unique among the movements of an account.
  */
 export function movementIdBytes(timeMs: number, shard: number, shardSequence: number, n: number): Uint8Array {
   const sequence = shardSequence * MOVEMENTS_PER_RECORD + Math.min(n, MOVEMENTS_PER_RECORD - 1);
@@ -41,7 +41,10 @@ export function movementIdBytes(timeMs: number, shard: number, shardSequence: nu
   return timeOrderedIdBytes(timeMs, shard, ID_KIND.MOVEMENT, sequence);
 }
 
-/** The bytes of the id of what an account had of a market, or in USDC, when history began: before all else. */
+/**
+ * The bytes of the id for an account's tokens of a market, or its USDC, at the beginning of history: it sorts before
+ * all other ids.
+ */
 export function carriedIdBytes(timeMs: number, shard: number, account: number, market: number): Uint8Array {
   return timeOrderedIdBytes(timeMs, shard, ID_KIND.CARRIED, account * 2 ** 32 + market);
 }
@@ -53,22 +56,22 @@ export function rebateIdBytes(tradeId: Uint8Array): Uint8Array {
   return id;
 }
 
-/** The record that a movement's id is made from. */
+/** The record from which a movement's id was made. */
 export function shardSequenceOfMovement(id: Uint8Array): number {
   return Math.floor(sequenceOfId(id) / MOVEMENTS_PER_RECORD);
 }
 
-/** True of an id that `carriedIdBytes` has made. */
+/** Returns true for an id that `carriedIdBytes` has made. */
 export function isCarriedId(id: Uint8Array): boolean {
   return (id[8] & 0x3f) === ID_KIND.CARRIED;
 }
 
-/** Of the bytes of a time-ordered id. */
+/** The shard in the bytes of a time-ordered id. */
 export function shardOfId(id: Uint8Array): number {
   return ((id[6] & 0x0f) << 8) | id[7];
 }
 
-/** Of the bytes of a time-ordered id. */
+/** The sequence number in the bytes of a time-ordered id. */
 export function sequenceOfId(id: Uint8Array): number {
   let sequence = 0;
   for (let at = 9; at < 16; at++) sequence = sequence * 256 + id[at];
@@ -99,7 +102,7 @@ export function writeTimeOrderedId(
 }
 
 function writeBigEndian(bytes: Uint8Array, offset: number, length: number, value: number): void {
-  // Shifts of two halves: the remainder of a division of such numbers takes tens of times as long.
+  // Two shifts of halves: the remainder of a division of such numbers takes tens of times as long.
   const low = value >>> 0;
   const high = (value - low) / TWO_32;
   for (let index = 0; index < length; index++) {

@@ -8,9 +8,9 @@ import { assert, unreachable } from './assert.ts';
 export const MAX_SAFE = Number.MAX_SAFE_INTEGER;
 
 /**
- * The number is (2^53 - 1)^2, rounded, and 2^53 squared is above it: one comparison for both ends of the range. With it
- * this is less than 27 bytes of bytecode, which V8 inlines wherever it is called; with two, or with the number in a
- * constant, it is a call in the larger functions, whose result is a new object.
+ * The number is (2^53 - 1)^2, rounded, and 2^53 squared is above it, so one comparison covers both ends of the range.
+ * So the function has less than 27 bytes of bytecode, and V8 inlines it everywhere. With two comparisons, or with the
+ * number in a constant, larger functions would call it, and each result would be a new object.
  */
 export function addSafe(a: number, b: number): number {
   const sum = a + b;
@@ -30,8 +30,9 @@ export function mulSafe(a: number, b: number): number {
 
 /**
  * floor(a / b) for 0 <= a <= 2^53 - 1 and b >= 1, exact. A quotient is rounded to the nearest number, never past the
- * next integer, so its floor is right or one too large; then its product with b is above a, however that is rounded.
- * The remainder operator would be exact as well and takes ten times as long: it is a call into the C library.
+ * next integer, so its floor is right or one too large; if it is too large, its product with b is above a, however the
+ * product is rounded. The remainder operator would be exact as well but takes ten times as long, because it is a call
+ * into the C library.
  */
 export function divFloor(a: number, b: number): number {
   const quotient = Math.floor(a / b);
@@ -63,7 +64,10 @@ export function mulDivCeil(a: number, b: number, c: number): number {
   return Number(quotient);
 }
 
-/** Decimal digits of a * b for safe integers, also where the product is not one (level totals shown to the public). */
+/**
+ * Decimal digits of a * b for safe integers, even if the product is not a safe integer (level totals shown to the
+ * public).
+ */
 export function productToString(a: number, b: number): string {
   const product = a * b;
   return product <= MAX_SAFE ? String(product) : String(BigInt(a) * BigInt(b));

@@ -1,4 +1,4 @@
-/** Two facts about the journals that threads are started with: their key, and the newest row that is known. */
+/** Two facts about the journals that threads need at their start: the key, and the newest known row. */
 
 /** The key of a data directory's journals. */
 export type JournalKey = {

@@ -1,6 +1,6 @@
 /**
  * The address of the replicated log of a cluster (RULES.md 18.1): `postgres://user:password@host:port,host:port/name`,
- * with the parameters of libpq for TLS. It has a password, so no text of this file repeats any part of it.
+ * with the parameters of libpq for TLS. It contains a password, so no message of this file repeats any part of it.
  */
 import { readFileSync } from 'node:fs';
 import { errorCode } from './thrown.ts';
@@ -9,9 +9,9 @@ import { errorCode } from './thrown.ts';
 const FORM = /^(postgres(?:ql)?:\/\/)([^@/?#\s]*@)?([^@/?#\s]*)(\/[^/?#\s]+)(\?[^#\s]*)?$/;
 const FORM_TEXT =
   'expected postgres://user:password@host:port,host:port/name, with / @ : ? # % of the password as %2F and the like';
-/** Those that accept any certificate, or no TLS where TLS was asked for, protect from nothing. */
+/** Modes that accept any certificate, or that fall back to no TLS, protect against nothing. */
 const SSL_MODES = ['disable', 'verify-ca', 'verify-full'];
-/** More than this is another file by mistake. */
+/** A longer file is the wrong file. */
 const MOST_CHARACTERS = 4000;
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -21,7 +21,7 @@ export class JournalUrlError extends Error {
   override readonly name = 'JournalUrlError';
 }
 
-/** @returns that of JOURNAL_URL, or of the file JOURNAL_URL_FILE; an empty text where neither is set. */
+/** @returns the address in JOURNAL_URL, or in the file JOURNAL_URL_FILE; an empty text if neither is set. */
 export function journalUrlOf(env: Environment): string {
   const [given, path] = [(env['JOURNAL_URL'] ?? '').trim(), (env['JOURNAL_URL_FILE'] ?? '').trim()];
   if (given !== '' && path !== '') throw new JournalUrlError('JOURNAL_URL and JOURNAL_URL_FILE: set one of them');
@@ -39,7 +39,7 @@ export function serversOf(url: string): readonly string[] {
   return hosts.split(',').map((host) => `${scheme}${user}${host}${name}${parameters}`);
 }
 
-/** Each host that a URL names, and that its parameters name in its place; that of a socket is localhost. */
+/** Each host that a URL names, or that its parameters name instead; a socket counts as localhost. */
 export function hostsOf(url: string): readonly string[] {
   return serversOf(url).flatMap((server) => {
     const { hostname, searchParams } = new URL(URL.canParse(server) ? server : server.replace('@/', '@localhost/'));
@@ -48,7 +48,7 @@ export function hostsOf(url: string): readonly string[] {
   });
 }
 
-/** The host and the port of a server, without what is secret. */
+/** The host and the port of a server, without secrets. */
 export function serverName(server: string): string {
   return URL.canParse(server) ? new URL(server).host : 'socket';
 }
@@ -56,7 +56,7 @@ export function serverName(server: string): string {
 function problemOf(url: string): string | null {
   const [, , user = '', , name, parameters = ''] = FORM.exec(url) ?? [];
   if (name === undefined || !isEncoded(user) || !isEncoded(name)) return FORM_TEXT;
-  // An empty host is that of a socket, which is no URL as browsers know it.
+  // An empty host stands for a socket; browsers do not accept this as a URL.
   const isUrl = (server: string): boolean => URL.canParse(server) || URL.canParse(server.replace('@/', '@socket/'));
   if (!serversOf(url).every(isUrl)) return FORM_TEXT;
   const mode = new URLSearchParams(parameters).get('sslmode');

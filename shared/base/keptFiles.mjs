@@ -1,7 +1,6 @@
 /**
- * Where source files are kept with their types removed, and how they are read and written there. A kept file is named by
- * the hash of its source and ends with a mark, so one that is out of date is never found, and one that lost its end when
- * the machine went down is not used.
+ * Stores source files without their types, and reads them. A stored file is named by the hash of its source and ends
+ * with a mark, so an outdated file is never found, and a file that lost its end in a crash of the machine is not used.
  */
 import { hash } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -9,17 +8,23 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-/** `npm run pack` puts every source there, or the first start of a package: Node itself strips no types in packages. */
+/**
+ * `npm run pack` puts every source there, or the first start of a package does, because Node itself strips no types in
+ * packages.
+ */
 export const PACKED = join(ROOT, 'stripped');
-/** Below node_modules, because it belongs to these packages and `npm ci` empties it. Each Node has its own way to strip. */
+/**
+ * Below node_modules, because the result depends on these packages and `npm ci` empties it. Each version of Node strips
+ * differently.
+ */
 const CACHE = join(ROOT, 'node_modules', '.cache', `stripped-${process.version}`);
-/** Node keeps there what V8 has compiled of a process or thread that ends in order, by name and content of each file. */
+/** Here Node stores compiled code of processes and threads that end in order, by name and content of each file. */
 export const COMPILED = join(ROOT, 'node_modules', '.cache', 'compiled');
-/** It is installed among the packages of another project. */
+/** True if the project is installed among the packages of another project. */
 export const isPackage = basename(dirname(ROOT)) === 'node_modules';
 export const KEPT = isPackage ? PACKED : CACHE;
 
-/** Null when it is not there, or not whole. */
+/** Null if the file is missing or incomplete. */
 export function keptText(source, folder = KEPT) {
   const name = nameOf(source);
   try {
@@ -30,7 +35,7 @@ export function keptText(source, folder = KEPT) {
   }
 }
 
-/** Other processes may read and write the same file: they find the whole of it or nothing. */
+/** Other processes may read and write the same file: they find all of it or nothing. */
 export function keepText(source, text, folder = KEPT) {
   const name = nameOf(source);
   const unfinished = join(folder, `${name}.${process.pid}`);

@@ -1,7 +1,7 @@
 /**
- * The room that a SQLite file in WAL mode has beside itself, over a stop. SQLite deletes the write-ahead log (WAL) and
+ * Keeps the reserved disk space of a SQLite file in WAL mode over a stop. SQLite deletes the write-ahead log (WAL) and
  * its index (-shm) with the last connection, and on a full disk another program could take the blocks before the next
- * start. So a stop gives both a second name, and the next start gives the blocks back to whom they are for.
+ * start. So a stop gives both files a second name, and the next start gives the blocks back.
  *
  *   stop    file.db-wal ──link──► file.db-room        SQLite copies the frames into file.db and deletes the first name
  *           file.db-shm ──link──► file.db-room-shm
@@ -9,7 +9,7 @@
  *           file.db-room-shm is deleted, and SQLite makes an index in its place
  *
  * Owner: the gateway thread, before it opens the files and at the beginning of a stop. A start that is refused because
- * a newer version has written control.db gives back the room of that file alone.
+ * a newer version has written control.db gives back only that file's room.
  *
  * Invariant:
  *   KEPTROOM-1  Frames under the second name count for nothing once the first name is gone: then they are in the file.
@@ -31,29 +31,32 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 
 const WAL_HEAD_BYTES = 32;
-/** A shorter WAL is no room for anything. */
+/** A shorter WAL is not worth keeping. */
 const LEAST_BYTES = 1 << 20;
 const KEPT = /^(.+\.db)-room(?:-shm)?$/;
 
-/** Called while the file is open. A file system without links keeps nothing: the next start takes what there is. */
+/**
+ * Called while the file is open. On a file system without links nothing is kept: the next start reserves whatever space
+ * there is.
+ */
 export function keepRoom(path: string): void {
   dropRoom(path);
   for (const [first, second] of namesOf(path)) {
     try {
       linkSync(first, second);
     } catch {
-      // There is none of it, or no links.
+      // There is no WAL, or the file system has no links.
     }
   }
 }
 
-/** Called before any of the files is opened, by a start that goes on with them. */
+/** Called before any of the files is opened, by a start that continues with them. */
 export function takeRoomsBack(directory: string): void {
   const paths = new Set(existsSync(directory) ? readdirSync(directory).map((name) => KEPT.exec(name)?.[1]) : []);
   for (const name of paths) if (name !== undefined) takeRoomBack(join(directory, name));
 }
 
-/** Closes a connection that writes, before the file is opened again for good: its room stays where it is. */
+/** Closes a writing connection before the file is opened for normal use: its room stays in place. */
 export function closeKeepingRoom(db: { readonly name: string; close(): unknown }): void {
   const hasRoom = (statSync(`${db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0) >= LEAST_BYTES;
   if (hasRoom) keepRoom(db.name);
@@ -61,7 +64,7 @@ export function closeKeepingRoom(db: { readonly name: string; close(): unknown }
   if (hasRoom) takeRoomBack(db.name);
 }
 
-/** Of one file, before it is opened. */
+/** Gives back the room of one file, before the file is opened. */
 export function takeRoomBack(path: string): void {
   const [[wal, room], [, index]] = namesOf(path);
   rmSync(index, { force: true });
@@ -74,18 +77,18 @@ export function takeRoomBack(path: string): void {
   rmSync(room);
 }
 
-/** A program that only reads has left an empty WAL: SQLite deletes it with its last connection, and with no other. */
+/** A program that only reads has left an empty WAL: SQLite deletes it with the last connection, and not earlier. */
 function closeLast(path: string): void {
   try {
     const db = new Database(path, { fileMustExist: true });
     db.pragma('user_version');
     db.close();
   } catch {
-    // The store that opens the file says what is wrong with it.
+    // The store that opens the file reports its damage.
   }
 }
 
-/** The second names are gone, with what was in them. */
+/** Deletes the second names, with their contents. */
 export function dropRoom(path: string): void {
   for (const [, second] of namesOf(path)) rmSync(second, { force: true });
 }

@@ -1,12 +1,12 @@
 /**
- * For `--import`, ahead of the source files of a process or thread: loads them with their types removed already.
- * Removing them took more than a third of the processor time of a start, and gives the same result until the source
- * changes, so results are kept (keptFiles.mjs). Lines and columns stay what they are. What V8 makes of them is kept too,
- * by the processes that end in order: the main thread of a start compiles for 0.2 s without it.
+ * For `--import`, before the source files of a process or thread: loads source files with their types already removed.
+ * Removing the types took more than a third of the processor time of a start, and gives the same result until the
+ * source changes, so results are stored (keptFiles.mjs). Lines and columns stay the same. Compiled code of V8 is stored
+ * too, by processes that end in order: without it the main thread of a start compiles for 0.2 s.
  *
- * Nothing depends on what is kept. When a file is missing there, a process of its own strips the whole folder
- * (stripFolder.mjs), for a thread must not do that itself (stripTypes.ts says why). Where nothing can be kept,
- * stripTypes.ts does the work again for each thread.
+ * Nothing depends on the stored files. If one is missing, a separate process strips the whole folder (stripFolder.mjs),
+ * because a thread must not do that itself (stripTypes.ts says why). If nothing can be stored, stripTypes.ts does the
+ * work again for each thread.
  *
  * Written in plain JavaScript, because Node would have to strip this file in every thread.
  */
@@ -17,7 +17,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { isMainThread } from 'node:worker_threads';
 import { COMPILED, isPackage, KEPT, keptText, ROOT } from './keptFiles.mjs';
 
-/** Folders that were stripped for this thread: another try would find the same. */
+/** Folders that were stripped for this thread: trying again would give the same result. */
 const stripped = new Set();
 
 const ROOT_URL = pathToFileURL(ROOT).href;
@@ -27,7 +27,7 @@ if (existsSync(KEPT) || canKeep()) {
   if (!isPackage) enableCompileCache(COMPILED);
 } else if (!isMainThread) register('./stripTypes.ts', import.meta.url);
 
-/** Node would look for the package that each of hundreds of files belongs to, and for links on the way to it. */
+/** By itself Node would look for the package of each of hundreds of files, and for links on the way to it. */
 function resolve(specifier, context, nextResolve) {
   const isOwn = specifier.startsWith('.') && specifier.endsWith('.ts') && context.parentURL?.startsWith(ROOT_URL);
   const url = isOwn ? new URL(specifier, context.parentURL) : null;
@@ -39,7 +39,7 @@ function load(url, context, nextLoad) {
   if (!url.startsWith('file:') || !url.endsWith('.ts')) return nextLoad(url, context);
   const path = fileURLToPath(url);
   const text = path.startsWith(ROOT) ? strippedText(path) : null;
-  // Sources that were changed since, beside results that cannot be written: Node strips each by itself.
+  // The source has changed since, and results cannot be written: Node strips the file itself.
   if (text === null) return nextLoad(url, { ...context, format: 'module-typescript' });
   return { format: 'module', source: text, shortCircuit: true };
 }
@@ -56,7 +56,7 @@ function strippedText(path) {
 
 function strip(folder) {
   const program = fileURLToPath(new URL('./stripFolder.mjs', import.meta.url));
-  // Nearly every thread finds all it needs, so it does not load this.
+  // Nearly every thread finds everything that it needs, so it does not load this.
   const { spawnSync } = process.getBuiltinModule('node:child_process');
   spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', program, folder], { stdio: 'ignore', env: {} });
 }

@@ -1,7 +1,7 @@
 /**
  * The place of a 128-bit key in a hash table that clients can fill: HalfSipHash-1-3 of its four words, under a key that
- * this process draws at random and keeps to itself. A client can choose the hashes of its orders by trying salts; which
- * of them share a place depends on the key.
+ * this process draws at random and never reveals. A client can choose the hashes of its orders by trying salts, but
+ * which of them share a place depends on the key.
  *
  * Nothing durable may depend on the result: every process has another key, so a table is filled anew at each start.
  * All keys have the same length, so the block that encodes the length is left out.
@@ -10,7 +10,7 @@ export class KeyedHash {
   readonly #low: number;
   readonly #high: number;
 
-  /** @param key the two words of the key, given by tests only. */
+  /** @param key the two words of the key; only tests pass it. */
   constructor(key: Int32Array = crypto.getRandomValues(new Int32Array(2))) {
     this.#low = key[0];
     this.#high = key[1];
@@ -18,7 +18,7 @@ export class KeyedHash {
 
   /** A signed word that depends on every bit of the four words at `word`. */
   of(words: Uint32Array, word: number): number {
-    // Without these two operators V8 knows no type of the fields and adds in floating point.
+    // Without these two operators V8 does not know the type of the fields and adds in floating point.
     let a = this.#low | 0;
     let b = this.#high | 0;
     let c = a ^ 0x6c796765;

@@ -1,13 +1,16 @@
-/** The last whole line of a file of JSON lines, which may be followed by an incomplete line, or by reserved space. */
+/**
+ * Reads the last complete line of a file of JSON lines, which may be followed by an incomplete line, or by reserved
+ * space.
+ */
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 
 const CHUNK_BYTES = 512 << 10;
 const LINE_BREAK = 0x0a;
 
 type LastLine = {
-  /** Null for a file without one. */
+  /** Null if the file has no complete line. */
   readonly text: string | null;
-  /** Where it ends, with its line break. */
+  /** The position where it ends, including its line break. */
   readonly endBytes: number;
 };
 

@@ -1,11 +1,11 @@
 /**
- * Opens SQLite files of a data directory. SQLite takes a file without a byte, or a name without a file, for a new
- * database, and deletes the write-ahead log beside it, even for a reader; that log may hold all that was written.
+ * Opens SQLite files of a data directory. SQLite treats an empty or missing file as a new database, and deletes the
+ * write-ahead log beside it, even for a reader; that log may contain everything that was written.
  */
 import { existsSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 
-/** Throws, as for any other damaged file, where opening it would delete its write-ahead log. */
+/** Throws, as for any other damaged file, if opening the file would delete its write-ahead log. */
 export function openDatabase(path: string, options: Database.Options = {}): Database.Database {
   const log = `${path}-wal`;
   if (bytesOf(path) === 0 && bytesOf(log) > 0) {

@@ -1,6 +1,6 @@
 /**
- * The amounts in an order's record: projections of its fills onto the signed amounts (RULES.md 1.6). Open orders in the
- * gateway's memory and closed ones in read.db both use this file, so the numbers of an order keep their meaning when it
+ * The amounts in an order's record: projections of its fills onto the signed amounts (RULES.md 1.6). This file serves
+ * open orders in the gateway's memory and closed ones in read.db, so the numbers of an order keep their meaning when it
  * closes.
  *
  * The signed amounts are a ratio. On the grid it divides evenly; FOK and FAK may sign any ratio, and their fills are
@@ -35,16 +35,16 @@ export type OrderFacts = Readonly<{
   takerAmount: number;
   quantityLots: number;
   remainingLots: number;
-  /** USDC of all fills, at the prices of the order's own outcome. */
+  /** The USDC of all fills, at the prices of the order's own outcome. */
   filledNotionalMicro: number;
   status: number;
   createdMs: number;
   orderSequence: number;
-  /** Null when the order has none. */
+  /** Null if the order has none. */
   clientOrderId: string | null;
 }>;
 
-/** The part of an order that its amounts depend on. */
+/** The fields of an order on which its amounts depend. */
 export type OrderAmounts = Readonly<
   Pick<
     OrderFacts,
@@ -80,7 +80,7 @@ export type OrderRecord = Readonly<{
   order_group?: string;
 }>;
 
-/** The signed USDC amount and its parts: all three, or none when the facts about the order contradict each other. */
+/** The signed USDC amount and its parts; absent if the facts about the order contradict each other. */
 type LimitNotionals = {
   readonly [Part in 'initial' | 'filled' | 'remaining' as `${Part}_limit_notional_usdc_micro`]: string | null;
 };
@@ -130,12 +130,12 @@ function isConsistent({ status, quantityLots, remainingLots, filledNotionalMicro
   return remainingLots > 0 && (hasFills || status !== ORDER_STATUS.PARTIALLY_FILLED);
 }
 
-/** Atomic tokens of all fills, before fees. */
+/** The atomic tokens of all fills, before fees. */
 export function filledTokens(order: OrderAmounts): number {
   return mulSafe(order.quantityLots - order.remainingLots, order.ticksPerUnit);
 }
 
-/** In the maker's asset: USDC of a BUY, tokens of a SELL. What lies below a lot of a filled order counts as filled. */
+/** In the maker's asset: USDC for a BUY, tokens for a SELL. The part below a lot of a filled order counts as filled. */
 export function filledAmount(order: OrderAmounts): number {
   if (order.status === ORDER_STATUS.FILLED) return order.makerAmount;
   const tokens = filledTokens(order);
@@ -156,20 +156,20 @@ export function remainingLimitNotional(order: OrderFacts): number {
   return isSpent(order) ? 0 : signedNotional(order) - filledLimitNotional(order);
 }
 
-/** 8 digits. Orders that may rest are on the grid; others have the ratio they were signed with. */
+/** A price with 8 digits. Orders that may rest are on the grid; other orders have the signed ratio. */
 export function limitPrice(order: OrderFacts): string {
   return isImmediate(order)
     ? ratioToPrice8Floor(signedNotional(order), signedTokens(order))
     : tickToPrice8(order.limitTicks, order.ticksPerUnit);
 }
 
-/** 8 digits rounded down, null before the first fill. */
+/** A price with 8 digits, rounded down; null before the first fill. */
 export function averageFillPrice(order: OrderFacts): string | null {
   const tokens = filledTokens(order);
   return tokens === 0 ? null : ratioToPrice8Floor(order.filledNotionalMicro, tokens);
 }
 
-/** A price in Yes terms, converted to the terms of an outcome. */
+/** Converts a price in Yes terms to the terms of an outcome. */
 export function ownTicks(outcome: number, yesTicks: number, ticksPerUnit: number): number {
   return outcome === OUTCOME.YES ? yesTicks : ticksPerUnit - yesTicks;
 }
@@ -182,7 +182,7 @@ function signedTokens(order: OrderFacts): number {
   return order.side === SIDE.BUY ? order.takerAmount : order.makerAmount;
 }
 
-/** Nothing remains of a filled order, nor of the killed remainder of one that may not rest. */
+/** Nothing remains of a filled order, or of an order that may not rest and whose remainder was killed. */
 function isSpent(order: OrderAmounts): boolean {
   return order.status === ORDER_STATUS.FILLED || (order.status === ORDER_STATUS.CANCELLED && isImmediate(order));
 }

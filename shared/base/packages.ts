@@ -1,6 +1,7 @@
 /**
- * Where the packages lie that our files import. In a clone they are below it; installed as a package itself, the
- * project has most of them beside it, and below it only what another package needs in another version.
+ * Finds the packages that our files import. In a clone they are below the project; if the project is itself installed
+ * as a package, most of them are beside it, and below it are only packages that another package needs in another
+ * version.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -20,7 +21,7 @@ export function packageFolders(root = ROOT): string[] {
 }
 
 /**
- * @param file of a package, such as `uplot/dist/uPlot.min.css`
+ * @param file a file of a package, such as `uplot/dist/uPlot.min.css`
  * @returns its path in the package that Node would load
  */
 export function packageFile(file: string, folders: readonly string[] = packageFolders()): string {

@@ -1,7 +1,7 @@
 /**
  * Dense row numbers for the (account, market) pairs that ever held something. A row is found through open addressing
- * with linear probing. Rows are never given back: a pair that once traded costs its few words for ever.
- * Owner: the thread that made it.
+ * with linear probing. Rows are never freed: a pair that once traded keeps its few words for ever. Owner: the thread
+ * that made it.
  *
  * Invariants:
  *   PAIRS-1  A pair has one row, and rows count from 0 without gaps.
@@ -18,18 +18,18 @@ assert((FIRST_ROWS & (FIRST_ROWS - 1)) === 0, 'PAIRS-2: the cells are a power of
 
 export class PairTable {
   count = 0;
-  /** By row; as long as the memory reaches, which grows by doubling. */
+  /** By row; as long as the memory, which grows by doubling. */
   accounts: Uint32Array = new Uint32Array(FIRST_ROWS);
   markets: Uint32Array = new Uint32Array(FIRST_ROWS);
   /** Row + 1, or 0 for a free cell. */
   #cells = new Uint32Array(FIRST_ROWS * 2);
 
-  /** Number of rows that `accounts` and `markets` have room for. */
+  /** The number of rows for which `accounts` and `markets` have room. */
   get capacity(): number {
     return this.accounts.length;
   }
 
-  /** The row of a pair, or NO_ROW when the account never held anything in that market. */
+  /** The row of a pair, or NO_ROW if the account never held anything in that market. */
   find(account: number, market: number): number {
     return this.#cells[this.#cellOf(account, market)] - 1;
   }
@@ -48,7 +48,7 @@ export class PairTable {
     return row;
   }
 
-  /** Loads the rows of a snapshot. The two arrays are as long as the memory was. */
+  /** Loads the rows of a snapshot. The two arrays are as long as the memory was then. */
   load(count: number, accounts: Uint32Array, markets: Uint32Array): void {
     assert(accounts.length === markets.length && count <= accounts.length, 'PAIRS-1: every row is a pair');
     this.count = count;
@@ -65,7 +65,7 @@ export class PairTable {
     }
   }
 
-  /** The cell of a pair, or the free one where it would go. */
+  /** The cell of a pair, or the free cell where it would be stored. */
   #cellOf(account: number, market: number): number {
     const cells = this.#cells;
     const mask = cells.length - 1;

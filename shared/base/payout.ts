@@ -21,19 +21,22 @@ export function payoutMicro(yesAtomic: number, noAtomic: number, payoutYesPpm: n
   return addSafe(whole, (fraction - rounding) / PPM);
 }
 
-/** The part of an outcome in that: what Yes alone would not pay is counted for No, so that both add up to it. */
+/**
+ * The part of one outcome in that payout: Yes gets the payout of Yes alone, No gets the remainder, so both add up to
+ * the whole.
+ */
 export function payoutPartMicro(outcome: number, yesAtomic: number, noAtomic: number, payoutYesPpm: number): number {
   const forYes = payoutMicro(yesAtomic, 0, payoutYesPpm);
   return outcome === OUTCOME.YES ? forYes : payoutMicro(yesAtomic, noAtomic, payoutYesPpm) - forYes;
 }
 
-/** The part of a holding's worth that `payoutMicro` rounds away: 0 … PPM - 1. */
+/** The part of a holding's payout that `payoutMicro` rounds away: 0 … PPM - 1. */
 export function roundingPpm(yesAtomic: number, noAtomic: number, payoutYesPpm: number): number {
   const rest = fractionPpm(yesAtomic, noAtomic, payoutYesPpm) % PPM;
   return rest < 0 ? rest + PPM : rest;
 }
 
-/** Worth of the atomic tokens beyond whole units, below 2 * 10^12. */
+/** The payout of the atomic tokens beyond whole units, below 2 * 10^12. */
 function fractionPpm(yesAtomic: number, noAtomic: number, payoutYesPpm: number): number {
   assert(payoutYesPpm >= 0 && payoutYesPpm <= PPM, 'payout: a share of one USDC');
   return (yesAtomic % PPM) * payoutYesPpm + (noAtomic % PPM) * (PPM - payoutYesPpm);

@@ -2,10 +2,10 @@
  * The statements of a connection, each prepared once and kept as long as the connection.
  *
  * `prepare` and `pragma` of a connection make a native object of about 4 kB each time, of which V8 sees a hundred
- * bytes. It is freed by a finalizer: after a garbage collection that those hundred bytes rarely cause, and in a turn of
- * the event loop, which a thread that waits in Atomics.wait takes only now and then (TURNS-1). So what is called again
- * and again prepares nothing: statements are made in constructors, or here by their text. `exec` makes no object, and
- * serves for settings that change (`PRAGMA synchronous = …`), which SQLite carries out while it compiles them.
+ * bytes. A finalizer frees it: after a garbage collection, which those hundred bytes rarely cause, and in a turn of the
+ * event loop, which a thread that waits in Atomics.wait takes only now and then (TURNS-1). So repeated code prepares
+ * nothing: statements are made in constructors, or cached here by their text. `exec` makes no object, and serves for
+ * settings that change (`PRAGMA synchronous = …`), which SQLite carries out while it compiles them.
  *
  * Invariant:
  *   PREPARED-1  A connection has few texts: each is written in the source, or built of a few parts that are. Another
@@ -23,7 +23,7 @@ export function prepared<P extends unknown[] = unknown[], R = unknown>(db: Conne
   return keptIn(statements, db, sql) as Statement<P, R>;
 }
 
-/** One that gives the first column of each row. */
+/** A statement that returns the first column of each row. */
 export function preparedValue<P extends unknown[], R>(db: Connection, sql: string): Statement<P, R> {
   return (keptIn(values, db, sql) as Statement<P, R>).pluck();
 }

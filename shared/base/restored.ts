@@ -1,7 +1,7 @@
 /**
- * The note in control.db (table `platform`) of a directory that came back from a backup: what happened after `upToMs`
- * is not in it, and others may have acted on that. It stays until an operator ends the pause with which such a
- * directory starts.
+ * The note in control.db (table `platform`) of a directory that was restored from a backup: it lacks everything after
+ * `upToMs`, and others may have acted on that. It stays until an operator ends the pause with which such a directory
+ * starts.
  */
 
 /** The name of the text. */
@@ -10,15 +10,15 @@ export const RESTORED = 'restored';
 export const PAUSED = 'paused';
 
 export type Restored = {
-  /** The name of the point. */
+  /** The name of the backup's point. */
   readonly point: string;
-  /** The last moment that is there. */
+  /** The last moment that the directory contains. */
   readonly upToMs: number;
-  /** The chain may have paid more since, which is not looked at yet: nothing may be sent. */
+  /** True if the chain may have paid more since, which has not been examined yet: nothing may be sent. */
   readonly isChainAhead: boolean;
 };
 
-/** Null for a directory that is as it was left, or was opened since. */
+/** Null if the directory was not restored, or was opened for trading since. */
 export function readRestored(text: string | undefined): Restored | null {
   return text === undefined || text === '' ? null : JSON.parse(text);
 }

@@ -1,7 +1,7 @@
 /**
- * A checksum of each row of control.db that money or access rests on. SQLite finds a page that is no page of its own; a
- * byte that has changed inside of a row it does not see. Sums find that, by the name of the row, and rows that are gone
- * or that no program of ours has written. They are against bad disks and stray tools, not against one who knows them.
+ * A checksum of each row of control.db on which money or access depends. SQLite notices an invalid page, but not a
+ * changed byte inside of a row. Checksums reveal this, with the name of the row, and also missing rows and rows that no
+ * program of ours has written. They protect against bad disks and stray tools, not against an attacker who knows them.
  *
  * Invariants:
  *   ROWSUMS-1  The sum of a row is written in the transaction that writes the row, by triggers of the connection: each
@@ -11,7 +11,7 @@
 import { crc32 } from 'node:zlib';
 import type { Database } from 'better-sqlite3';
 
-/** All but what is of a moment, such as who is online, and what follows from the journals. */
+/** All tables except those with momentary content, such as who is online, and those that follow from the journals. */
 const SUMMED = [
   ...['platform', 'users', 'wallets', 'grants', 'operators', 'approvals', 'account_states', 'account_exits'],
   ...['identities', 'api_keys', 'session_keys', 'events', 'markets', 'deployments', 'movements', 'order_groups'],
@@ -20,28 +20,28 @@ const SUMMED = [
   ...['fiat_statements', 'fiat_stated', 'fiat_differences'],
 ] as const;
 
-/** Rows of one table that are named. */
+/** The number of rows of one table that are named. */
 const MOST_NAMED = 20;
 
 const EVENTS = { INSERT: ['NEW'], UPDATE: ['OLD', 'NEW'], DELETE: ['OLD'] } as const;
 
 type Column = { readonly name: string; readonly pk: number };
-/** Expressions of SQL over a row. */
+/** SQL expressions over a row. */
 type Summed = { readonly table: string; readonly keyOf: RowText; readonly sumOf: RowText };
 type RowText = (side: string) => string;
 
-/** ROWSUMS-1. Does nothing in a file of a version without sums. */
+/** ROWSUMS-1. Does nothing if the file's version has no checksums. */
 export function keepRowSums(db: Database): void {
   const tables = summedTables(db);
   if (tables.length === 0) return;
-  // A row that another one replaces is removed with its triggers only then.
+  // Only with this setting do triggers fire for a row that is removed because another replaces it.
   db.pragma('recursive_triggers = ON');
   for (const { table, keyOf, sumOf } of tables) {
     for (const [event, sides] of Object.entries(EVENTS)) {
       const remove = sides.map((side) => {
         return `DELETE FROM row_sums WHERE table_name = '${table}' AND key = ${keyOf(side)};`;
       });
-      // Not REPLACE: the statement that fires a trigger decides about conflicts in it.
+      // Not REPLACE, because the statement that fires a trigger decides about conflicts inside the trigger.
       const add =
         event === 'DELETE' ? '' : `INSERT INTO row_sums VALUES ('${table}', ${keyOf('NEW')}, ${sumOf('NEW')});`;
       db.exec(
@@ -52,7 +52,7 @@ export function keepRowSums(db: Database): void {
   }
 }
 
-/** ROWSUMS-2. Called in the transaction that makes the tables. @param version of the tables */
+/** ROWSUMS-2. Called in the transaction that migrates the tables. @param version the version of the tables */
 export function makeRowSums(db: Database, version: number): void {
   const tables = summedTables(db);
   if (tables.length === 0) return;
@@ -64,8 +64,8 @@ export function makeRowSums(db: Database, version: number): void {
 }
 
 /**
- * The rows that are not as they were written, a line each.
- * @param mostRows rows that are looked at; tables that are left then are not
+ * The rows that differ from what was written, one line each.
+ * @param mostRows the number of rows that are checked; further rows are not
  */
 export function rowsThatDiffer(db: Database, mostRows = Number.POSITIVE_INFINITY): string[] {
   const tables = summedTables(db);
@@ -100,7 +100,7 @@ export function rowsThatDiffer(db: Database, mostRows = Number.POSITIVE_INFINITY
   return lines;
 }
 
-/** Those that the file has; none in a file of a version without sums. */
+/** The tables that the file has; empty if the file's version has no checksums. */
 function summedTables(db: Database): Summed[] {
   const names = new Set(db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all());
   if (!names.has('row_sums')) return [];

@@ -1,6 +1,6 @@
 /**
- * The file that runs an exchange on this machine, a unit of systemd or a compose file: where its administrators' port
- * is, the file of their token, and the settings with which it starts. Commands find it where there is one.
+ * The file that runs an exchange on this machine, a systemd unit or a compose file: it says the address of the
+ * administrators' port, the file of their token, and the settings of the start. Commands find it if there is one.
  *
  * Invariants:
  *   SERVICE-1  Of two exchanges none is chosen: the command is refused, and names both.
@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { settingsOfCompose } from './composeFile.ts';
 import { settingsOfUnit, UNIT_FOLDERS, unitsIn } from './unitFile.ts';
 
-/** It is one line for the operator. */
+/** The message is one line for the operator. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
 }
@@ -24,7 +24,7 @@ export type Service = {
 /** The option and the variable that name the file. */
 const SERVICE_OPTION = 'service';
 export const SERVICE_VARIABLE = 'PMX_SERVICE';
-/** From the folder of the project, and from that of the file. */
+/** Seen from the folder of the project, and from the folder of the file. */
 const COMPOSE_FILES = ['data/deploy/compose.yaml', 'compose.yaml'] as const;
 const EVERY_ADDRESS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' };
 const DEFAULT_HOST = '127.0.0.1';
@@ -39,7 +39,7 @@ export function readService(path: string): Service {
   }
 }
 
-/** Units of this machine, and a compose file of this folder that was filled in (`.env` is beside it). */
+/** The units of this machine, and a compose file of this folder that was filled in (`.env` is beside it). */
 export function findServices(folders: readonly string[] = UNIT_FOLDERS, from = '.'): string[] {
   const composes = COMPOSE_FILES.map((name) => join(from, name)).filter((path) => {
     return existsSync(path) && existsSync(join(path, '..', '.env')) && /open-prediction-exchange/.test(textOf(path));
@@ -49,7 +49,7 @@ export function findServices(folders: readonly string[] = UNIT_FOLDERS, from = '
 
 /**
  * SERVICE-1.
- * @param others what may be meant as well, such as a data directory of this folder, each with the words that choose it
+ * @param others other possible targets, such as a data directory of this folder, each with the words that choose it
  */
 export function onlyService(found: readonly string[], others: readonly string[] = []): Service | null {
   if (found.length + others.length > 1) {
@@ -59,19 +59,19 @@ export function onlyService(found: readonly string[], others: readonly string[] 
   return found.length === 0 ? null : readService(found[0]);
 }
 
-/** The address of administrators, for a program on the same machine. */
+/** The administrators' address, for a program on the same machine. */
 export function adminUrlOf({ settings }: Service): string {
   const { ADMIN_PORT, ADMIN_HOST = DEFAULT_HOST, HOST = DEFAULT_HOST, PORT, TLS_CERT, PUBLIC_URL } = settings;
   const isPlain = ADMIN_PORT ? isLoopbackName(ADMIN_HOST) : !TLS_CERT;
   const host = ADMIN_PORT ? ADMIN_HOST : HOST;
   const port = ADMIN_PORT || PORT || DEFAULT_PORT;
   if (isPlain) return `http://${EVERY_ADDRESS[host] ?? host}:${port}`;
-  // The name in the certificate is that of the address which clients use.
+  // The name in the certificate is that of the address that clients use.
   const name = PUBLIC_URL ? new URL(PUBLIC_URL).hostname : host;
   return `https://${name}:${port}`;
 }
 
-/** Null where the service has none that can be read here. */
+/** Null if the service has no token that can be read here. */
 export function adminTokenOf({ path, settings }: Service): string | null {
   const { ADMIN_TOKEN, ADMIN_TOKEN_FILE, DATA_DIR = '' } = settings;
   if (ADMIN_TOKEN) return ADMIN_TOKEN;

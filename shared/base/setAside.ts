@@ -1,5 +1,5 @@
 /**
- * Damaged files that are made anew stay beside the new ones: there may be something in them that nothing else has.
+ * Keeps damaged files that are rebuilt beside the new ones, because they may contain data that exist nowhere else.
  *
  * Invariants:
  *   SETASIDE-1  No file that was set aside before loses its name to one that comes later.
@@ -10,8 +10,8 @@ import { freeName } from './freeName.ts';
 import { syncDirectory } from './syncDirectory.ts';
 
 /**
- * The database must not be open anywhere for writing. The next one that opens it finds none.
- * @returns the name that it has now; null where there was none
+ * The database must not be open for writing anywhere. The next opening finds no file.
+ * @returns the new name; null if there was no file
  */
 export function setAside(path: string): string | null {
   const parts = ['', '-wal'].filter((suffix) => existsSync(path + suffix));
@@ -22,7 +22,7 @@ export function setAside(path: string): string | null {
   return name;
 }
 
-/** For a file that is about to be cut or written over. @returns the name of the copy, which is durable */
+/** For a file that is about to be truncated or overwritten. @returns the name of the copy, which is durable */
 export function keepCopy(path: string): string {
   const copy = freeName(`${path}.damaged`);
   copyFileSync(path, copy);

@@ -1,4 +1,4 @@
-/** The shard of a market: the gateway and the tests must agree on it with every journal ever written. */
+/** The shard of a market. The gateway, the tests and every journal ever written must agree on it. */
 
 const FNV_OFFSET_BASIS = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;

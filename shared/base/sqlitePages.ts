@@ -1,6 +1,6 @@
 /**
- * The rows that are left in a SQLite file whose pages are damaged. SQLite gives up a table at the first page that is
- * wrong; here each leaf page is read by itself, whatever the pages above it say. The file format is SQLite's own
+ * Reads the remaining rows of a SQLite file with damaged pages. SQLite gives up a table at the first bad page; here
+ * each leaf page is read by itself, whatever the pages above it say. The file format is SQLite's own
  * (sqlite.org/fileformat2.html). Nothing is written, and no lock is taken: the exchange is stopped.
  *
  * Invariants:
@@ -8,15 +8,15 @@
  *            right, which is what SQLite itself would read.
  *   PAGES-2  Free pages are left out where the list of them can be read: what is in them was deleted.
  *   PAGES-3  Nothing in a page is trusted: a cell that does not fit its page, or whose overflow pages do not fit its
- *            length, is no cell.
+ *            length, is ignored.
  */
 import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 
 const HEADER_BYTES = 100;
 const MAGIC = 'SQLite format 3\0';
-/** Used where the header is damaged: SQLite's own for new files. */
+/** Used if the header is damaged: SQLite's default for new files. */
 const DEFAULT_PAGE_BYTES = 4096;
-/** The kinds of pages, by their first byte; those of an index also hold tables WITHOUT ROWID. */
+/** The kinds of pages, by their first byte. Index pages also hold tables WITHOUT ROWID. */
 const TABLE_LEAF = 0x0d;
 const TABLE_INNER = 0x05;
 const INDEX_LEAF = 0x0a;
@@ -31,7 +31,7 @@ const WAL_MAGIC = 0x377f0682;
 type Cell = { readonly rowid: number; readonly page: number; readonly index: number };
 export type Column = null | number | bigint | string | Uint8Array;
 
-/** The rows of one tree of pages, and the pages of it that cannot be read. */
+/** The rows of one tree of pages, and those of its pages that cannot be read. */
 type Tree = { readonly rows: readonly TreeRow[]; readonly lostPages: number };
 /** A leaf page by itself. */
 type OrphanPage = { readonly page: number; readonly rows: readonly TreeRow[] };
@@ -43,10 +43,10 @@ export class SqlitePages {
   readonly #fd: number;
   readonly #walFd: number | null;
   readonly #pages: number;
-  /** PAGES-1. Page number to the place of its bytes in the write-ahead log. */
+  /** PAGES-1. By page number: the position of its bytes in the write-ahead log. */
   readonly #inWal: ReadonlyMap<number, number>;
   readonly #free: ReadonlySet<number>;
-  /** Bytes of a page that are SQLite's to use. */
+  /** The bytes of a page that SQLite may use. */
   readonly #usable: number;
 
   constructor(path: string) {
@@ -69,7 +69,7 @@ export class SqlitePages {
     if (this.#walFd !== null) closeSync(this.#walFd);
   }
 
-  /** The cells of all leaf pages of tables, in the order of the pages. Some of them may turn out not to be readable. */
+  /** The cells of all leaf pages of tables, in the order of the pages. Some of them may turn out to be unreadable. */
   *cells(): Generator<Cell> {
     for (let page = 1; page <= this.#pages; page++) {
       if (this.#free.has(page)) continue;
@@ -84,7 +84,7 @@ export class SqlitePages {
     }
   }
 
-  /** The rows below a page, as far as pages lead to them. @param seen gets every page that is of this tree */
+  /** The rows below a page, as far as the pages lead to them. @param seen collects every page of this tree */
   tree(root: number, seen: Set<number>): Tree {
     const rows: TreeRow[] = [];
     let lostPages = 0;
@@ -113,7 +113,7 @@ export class SqlitePages {
     return { rows, lostPages };
   }
 
-  /** The leaf pages that no tree has led to, and are not free as far as that is known, with their rows. */
+  /** Leaf pages to which no tree has led and that are not known to be free, with their rows. */
   orphans(seen: ReadonlySet<number>): OrphanPage[] {
     const found: OrphanPage[] = [];
     for (let page = 2; page <= this.#pages; page++) {
@@ -142,7 +142,7 @@ export class SqlitePages {
     return this.#page(1).readUInt32BE(60);
   }
 
-  /** Null where the cell cannot be read (PAGES-3). */
+  /** Null if the cell cannot be read (PAGES-3). */
   #rowAt(bytes: Buffer, kind: number, cell: number): TreeRow | null {
     const length = varint(bytes, cell + (kind === INDEX_INNER ? 4 : 0));
     if (length === null) return null;
@@ -155,7 +155,7 @@ export class SqlitePages {
     return columns === null ? null : { rowid: rowid === null ? null : Number(rowid.value), columns };
   }
 
-  /** The columns of a cell; null where it cannot be read (PAGES-3). */
+  /** The columns of a cell; null if it cannot be read (PAGES-3). */
   columnsOf({ page, index }: Pick<Cell, 'page' | 'index'>): readonly Column[] | null {
     const bytes = this.#page(page);
     const head = cellHead(bytes, page === 1 ? HEADER_BYTES : 0, index);
@@ -212,7 +212,7 @@ export class SqlitePages {
 
 type CellHead = { readonly rowid: number; readonly at: number; readonly length: number };
 
-/** Of a leaf page of a table, which begins at `start` of its bytes. */
+/** For a leaf page of a table, which begins at `start` of its bytes. */
 function cellHead(bytes: Buffer, start: number, index: number): CellHead | null {
   const pointer = start + LEAF_HEADER_BYTES + index * 2;
   if (pointer + 2 > bytes.length) return null;
@@ -236,7 +236,7 @@ function varint(bytes: Buffer, from: number): { readonly value: bigint; readonly
   return null;
 }
 
-/** The columns of a record in SQLite's format; null where the bytes are none. */
+/** The columns of a record in SQLite's format; null if the bytes are not a record. */
 function decodeColumns(payload: Buffer): Column[] | null {
   const header = varint(payload, 0);
   if (header === null || Number(header.value) > payload.length) return null;
@@ -272,7 +272,7 @@ function columnOf(type: number, bytes: Buffer): Column {
   return Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
 
-/** PAGES-1. Where the newest frame of each page is, up to the last commit. */
+/** PAGES-1. The position of the newest frame of each page, up to the last commit. */
 function framesOf(fd: number, pageBytes: number): Map<number, number> {
   const committed = new Map<number, number>();
   const pending = new Map<number, number>();
@@ -287,8 +287,8 @@ function framesOf(fd: number, pageBytes: number): Map<number, number> {
 }
 
 /**
- * The commits in a write-ahead log that stand behind a frame whose checksum is wrong, so that SQLite does not read
- * them. A damaged disk leaves some; a power cut that tears what was being written seldom does.
+ * Commits in a write-ahead log behind a frame with a wrong checksum, which SQLite therefore does not read. A damaged
+ * disk leaves some; a power cut during a write seldom does.
  */
 export function commitsBehindDamage(path: string): number {
   const fd = openSync(`${path}-wal`, 'r');
@@ -303,16 +303,16 @@ export function commitsBehindDamage(path: string): number {
   }
 }
 
-/** `isWhole`: its checksum and those of all before it are right. */
+/** `isWhole`: the checksums of this frame and of all frames before it are right. */
 type Frame = {
   readonly page: number;
-  /** The place of the page's bytes. */
+  /** The position of the page's bytes. */
   readonly at: number;
   readonly isCommit: boolean;
   readonly isWhole: boolean;
 };
 
-/** Those since the log began anew. */
+/** The frames since the log last began anew. */
 function* walFrames(fd: number, pageBytes: number): Generator<Frame> {
   const header = readAt(fd, 0, WAL_HEADER_BYTES);
   if (header.length < WAL_HEADER_BYTES || header.readUInt32BE(8) !== pageBytes) return;
@@ -325,7 +325,7 @@ function* walFrames(fd: number, pageBytes: number): Generator<Frame> {
   for (let at = WAL_HEADER_BYTES; ; at += FRAME_HEADER_BYTES + pageBytes) {
     const frame = readAt(fd, at, FRAME_HEADER_BYTES + pageBytes);
     if (frame.length < FRAME_HEADER_BYTES + pageBytes) return;
-    // SQLite reads to the first frame of an earlier log; behind a damaged page there may be others of this one.
+    // SQLite reads up to the first frame of an earlier log; behind a damaged page there may be more frames of this log.
     const isOfThis = frame.compare(header, 16, 24, 8, 16) === 0;
     if (isWhole)
       sums = checksum(frame.subarray(FRAME_HEADER_BYTES), checksum(frame.subarray(0, 8), sums, isBig), isBig);
@@ -355,7 +355,7 @@ function isPageSize(bytes: number): boolean {
   return bytes >= 512 && bytes <= 32_768 && (bytes & (bytes - 1)) === 0;
 }
 
-/** Less where the file ends before. */
+/** Reads less if the file ends earlier. */
 function readAt(fd: number, at: number, length: number): Buffer {
   const bytes = Buffer.alloc(length);
   return bytes.subarray(0, readSync(fd, bytes, 0, length, at));

@@ -1,11 +1,10 @@
 /**
- * Time for measurements of the inside: whole microseconds that fit a small integer and wrap after an hour or so. A
- * field that holds one never allocates, and the difference of two is right as long as they lie less than 35 minutes
- * apart.
+ * Time for internal measurements: whole microseconds that fit a small integer and wrap after an hour or so. A field
+ * that holds one never allocates, and the difference of two is right as long as they lie less than 35 minutes apart.
  */
 
 const PER_SECOND = 1e6;
-/** The global is looked up through an accessor each time. */
+/** Node looks up the global through an accessor each time. */
 const clock = performance;
 
 /** Milliseconds since the process started, with a fraction. */

@@ -1,17 +1,17 @@
 /**
  * `node shared/run.mjs shared/base/stripFolder.mjs <folders>`: removes the types from all source files of these folders
- * and keeps the results for keptSources.mjs, which runs this when it misses one. With `--packed` ahead of the folders
- * they are those of a package, and nothing else is there.
+ * and stores the results for keptSources.mjs, which runs this if a result is missing. With `--packed` before the
+ * folders, the results become part of a package, and nothing else is stored there.
  */
 import { globSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 import { KEPT, keepText, keptText, PACKED } from './keptFiles.mjs';
 
-/** Results of sources that are gone; those that are still needed are made again. */
+/** Deletes results of sources that no longer exist; results that are still needed are made again. */
 const FORGOTTEN_MS = 30 * 24 * 3600 * 1000;
 
-// What the owner of the project keeps is read by the user that the exchange runs as.
+// The user as whom the exchange runs must be able to read files that the project's owner stores.
 process.umask(0o022);
 const isPacked = process.argv[2] === '--packed';
 const kept = isPacked ? PACKED : KEPT;
@@ -33,7 +33,7 @@ function keep(source) {
   try {
     keepText(source, stripTypeScriptTypes(source), kept);
   } catch (error) {
-    // Node says where the mistake is when it loads that file.
+    // Node reports the position of the mistake when it loads that file.
     if (error.code !== 'ERR_INVALID_TYPESCRIPT_SYNTAX' && error.code !== 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX')
       throw error;
   }

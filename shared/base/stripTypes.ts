@@ -1,13 +1,15 @@
 /**
- * Strips the types from source files in a thread of its own instead of in the thread that imports them.
+ * Strips the types from source files in a separate thread instead of in the thread that imports them.
  *
- * Node strips with a WebAssembly program whose memory grows, and memory that grows detaches the buffer it had. After
- * that, V8 checks every access to a typed array in the thread for a detached buffer, which costs a sixth of the
- * engine's time (matching.bench.ts measures both). So a thread that works on typed arrays must never strip types.
+ * Node strips with a WebAssembly program whose memory grows, and growing detaches the old buffer. After that, V8 checks
+ * every access to a typed array in the thread for a detached buffer, which costs a sixth of the engine's time
+ * (matching.bench.ts measures both). So a thread that works on typed arrays must never strip types.
  */
 import { type LoadHook, stripTypeScriptTypes } from 'node:module';
 
-/** For a process or `execArgv` of a worker: its files are stripped already, or Node runs this file as hooks for it. */
+/**
+ * For a process, or the `execArgv` of a worker: its files are already stripped, or Node runs this file as hooks for it.
+ */
 export const STRIPPED_BEFORE = [
   '--disable-warning=ExperimentalWarning',
   '--import',

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 
-/** Makes the names in a directory durable: without it a power cut may undo a rename or bring back a removed file. */
+/** Makes the names in a directory durable. Without this, a power cut may undo a rename or bring back a removed file. */
 export function syncDirectory(directory: string): void {
   const fd = openSync(directory, 'r');
   try {

@@ -1,7 +1,7 @@
 /**
- * The hash of a short text for a table that clients can fill, under a key that this process draws at random and keeps
- * to itself: they can neither choose texts that collide nor know which of them share a place. Nothing durable may
- * depend on it. Threads that share a table share its key.
+ * The hash of a short text for a table that clients can fill, under a key that this process draws at random and never
+ * reveals: clients can neither choose texts that collide nor know which texts share a place. Nothing durable may depend
+ * on it. Threads that share a table share its key.
  */
 
 /** The second word is never 0, so that no hash looks like an empty cell. */
@@ -22,7 +22,7 @@ export class TextHash implements Hash64 {
   /** @param text ASCII, of at most 255 characters. */
   of(text: string): void {
     const blocks = (text.length >>> 2) + 1;
-    // Without these two operators V8 knows no type of the fields and adds in floating point.
+    // Without these two operators V8 does not know the type of the fields and adds in floating point.
     let a = this.#low | 0;
     let b = (this.#high | 0) ^ 0xee;
     let c = this.#low ^ 0x6c796765;
@@ -52,7 +52,7 @@ export class TextHash implements Hash64 {
   }
 }
 
-/** Four characters; the last block has what is left of the text, and its length. */
+/** Four characters; the last block has the rest of the text, and its length. */
 function blockOf(text: string, at: number): number {
   const left = text.length - at;
   if (left >= 4) {

@@ -2,8 +2,9 @@
 import type { HeapInfo } from 'node:v8';
 
 /**
- * The heap as it was taken from the system, what of it is used, what objects hold outside of it (buffers, WebAssembly),
- * and what V8 itself needs. Native objects of a library, as statements of SQLite are, are in none of these.
+ * The heap as taken from the system, the used part of it, the memory that objects hold outside of it (buffers,
+ * WebAssembly), and the memory that V8 itself needs. Native objects of a library, such as SQLite's statements, are in
+ * none of these.
  */
 export const MEMORY_KINDS = ['heap', 'used', 'external', 'v8'] as const;
 

@@ -1,4 +1,4 @@
-/** It reads the message and the code of a thrown value, which need not be an Error. */
+/** Reads the message and the code of a thrown value, which need not be an Error. */
 
 export function errorMessage(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);

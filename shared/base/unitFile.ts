@@ -1,6 +1,6 @@
 /**
- * A unit of systemd, read for the settings with which it starts the exchange: what `systemctl show` would say of it, on
- * a machine on which nothing has to run.
+ * Reads a systemd unit for the settings with which it starts the exchange, as `systemctl show` would report them, but
+ * without a running systemd.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -8,13 +8,13 @@ import { parseEnv } from 'node:util';
 
 type Settings = Record<string, string>;
 
-/** Units that an administrator writes, before those of the running system and of packages. */
+/** Units written by an administrator come before those of the running system and of packages. */
 export const UNIT_FOLDERS = ['/etc/systemd/system', '/run/systemd/system', '/usr/lib/systemd/system'] as const;
-/** Changes that `systemctl edit` has written for a unit stand there, whatever folder the unit is in. */
+/** Here are the changes that `systemctl edit` has written for a unit, whatever folder the unit is in. */
 const EDITED_IN = UNIT_FOLDERS[0];
 const CREDENTIALS = '%d/';
 
-/** The unit files of a folder that start an exchange; its other units, such as that of a backup, are not among them. */
+/** The unit files in a folder that start an exchange; other units of it, such as that of a backup, are not included. */
 export function unitsIn(folder: string): string[] {
   if (!existsSync(folder)) return [];
   const paths = readdirSync(folder).flatMap((name) => (name.endsWith('.service') ? [join(folder, name)] : []));
@@ -33,7 +33,7 @@ export function settingsOfUnit(path: string): Settings {
     const [name, source] = value!.split(/:(.*)/);
     if (source !== undefined) credentials.set(name!, source);
   }
-  // A file outdoes the unit, as systemd has it.
+  // A file overrides the unit, as in systemd.
   for (const [name, text] of Object.entries(Object.assign(settings, fromFiles))) {
     const source = text.startsWith(CREDENTIALS) ? credentials.get(text.slice(CREDENTIALS.length)) : undefined;
     settings[name] = source ?? text;
@@ -49,7 +49,7 @@ function changesOf(path: string): string[] {
   });
 }
 
-/** A line that ends with a backslash goes on in the next one. */
+/** A line that ends with a backslash continues on the next line. */
 function unfolded(path: string): string {
   return readFileSync(path, 'utf8').replaceAll(/\\\n/g, ' ');
 }

@@ -1,6 +1,6 @@
 /**
  * Decimals of the API: prices, tokens and dollars as text, and back to integers. The exchange itself uses ticks, lots
- * and atomic units only; every conversion here is exact, or says in its name how it rounds.
+ * and atomic units only; every conversion here is exact, or its name says how it rounds.
  *
  * `ticksPerUnit` (D) is a divisor of 10,000 from 10 up. Tokens and USDC both have 6 decimals, so one pair of functions
  * serves both.
@@ -20,7 +20,7 @@ const HALF_TICKS_SCALE = 100_000;
 const ATTO_PER_DIGIT = 10_000_000_000n;
 const MICRO_PER_CENT = 10_000n;
 
-/** The result of the `tryParse…` functions for a text that is not such a number. */
+/** The result of the `tryParse…` functions if the text is not such a number. */
 export const NOT_A_NUMBER = -1;
 
 /** All texts of one D, created at its first use, because the prices of a market repeat all the time. */
@@ -52,19 +52,19 @@ export function ratioToPrice8Floor(notionalMicro: number, quantityAtomic: number
   return `${scaled / PRICE_SCALE}.${fraction}`;
 }
 
-/** A price in 10^-18 USDC per token with 8 digits, a half rounded up: "0.65000000". */
+/** Formats a price in 10^-18 USDC per token with 8 digits, a half rounded up: "0.65000000". */
 export function price8HalfUp(atto: bigint): string {
   return fixed((atto + ATTO_PER_DIGIT / 2n) / ATTO_PER_DIGIT, PRICE_DECIMALS);
 }
 
-/** "-0.385000": micro-USDC with all of their digits. */
+/** "-0.385000": micro-USDC with all their digits. */
 export function decimal6(micro: bigint): string {
   return fixed(micro, DECIMALS);
 }
 
 /**
- * "-1.25": USDC in cents, a half rounded away from zero. What rounds to nothing has no sign.
- * @param perMicro the units of `value` in a micro-USDC
+ * "-1.25": USDC in cents, a half rounded away from zero. A value that rounds to zero has no sign.
+ * @param perMicro the number of units of `value` in a micro-USDC
  */
 export function centsHalfAway(value: bigint, perMicro = 1n): string {
   const perCent = MICRO_PER_CENT * perMicro;
@@ -72,7 +72,7 @@ export function centsHalfAway(value: bigint, perMicro = 1n): string {
   return fixed(value < 0n ? -cents : cents, 2);
 }
 
-/** Micro-USDC in whole cents, towards zero: what there is is never said to be more. */
+/** Micro-USDC in whole cents, rounded towards zero, so that an amount is never overstated. */
 export function centsTowardsZero(micro: bigint): string {
   return fixed(micro / MICRO_PER_CENT, 2);
 }
@@ -86,7 +86,7 @@ function size(value: bigint): bigint {
   return value < 0n ? -value : value;
 }
 
-/** Ticks of "0.65" when it is exactly on the grid and within 1 … D-1; trailing zeros are allowed. */
+/** The ticks of a text such as "0.65", if it is exactly on the grid and within 1 … D-1; trailing zeros are allowed. */
 export function tryParsePriceTicks(text: string, ticksPerUnit: number): number {
   const scaled = tryParseDecimal(text, PRICE_DECIMALS);
   if (scaled === NOT_A_NUMBER) return NOT_A_NUMBER;

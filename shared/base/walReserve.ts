@@ -1,15 +1,14 @@
 /**
- * Room in the write-ahead log (WAL) of a SQLite file that is taken from the disk ahead of time, so that commits go on
- * when the disk is full.
- * Owner: the thread with the connection that writes.
+ * Reserves room in the write-ahead log (WAL) of a SQLite file in advance, so that commits continue when the disk is
+ * full. Owner: the thread with the connection that writes.
  *
  *   WAL   | frames of commits | room: frames of a transaction that was rolled back |
  *                             ▲ the next commit overwrites them
  *
- * A transaction that is larger than its cache writes pages into the WAL before it commits. Rolled back they count for
- * nothing, but the WAL keeps its length, and so does the file that indexes its frames (-shm), which could not grow on a
- * full disk either. A checkpoint that copies the WAL to its end lets it start again from the front of the same file.
- * Over a stop keptRoom.ts keeps the file.
+ * A transaction that is larger than its cache writes pages into the WAL before it commits. After a rollback these pages
+ * are ignored, but the WAL keeps its length, and so does the file that indexes its frames (-shm), which could not grow
+ * on a full disk either. After a checkpoint that copies the WAL to its end, the WAL starts again from the front of the
+ * same file. keptRoom.ts keeps the file over a stop.
  *
  * Invariant:
  *   WALRESERVE-1  Taking room changes nothing that is committed, and a disk without room for it is no error.
@@ -27,32 +26,32 @@ type Connection = {
 };
 
 type WalReserveOptions = {
-  /** Room for commits on a full disk; 0 takes none. */
+  /** Room for commits on a full disk; 0 reserves none. */
   readonly reserveBytes: number;
-  /** The length to which the WAL grows between two checkpoints: the room lies behind it. */
+  /** The length to which the WAL grows between two checkpoints: the reserve lies behind it. */
   readonly cycleBytes: number;
 };
 
 const PAGE_BYTES = 4096;
 const FRAME_BYTES = PAGE_BYTES + 24;
 const HEAD_BYTES = 32;
-/** The index grows by blocks; each has the numbers of so many frames, the first one also a head. */
+/** The index grows by blocks; each block has the numbers of this many frames, the first block also a head. */
 const INDEX_BLOCK_BYTES = 32_768;
 const INDEX_BLOCK_FRAMES = 4096;
 const INDEX_HEAD_FRAMES = 34;
-/** Pages of the transaction that stay in its cache and out of the WAL. */
+/** The pages of the transaction that stay in its cache and out of the WAL. */
 const CACHE_PAGES = 16;
 
 export class WalReserve {
   readonly #db: Connection;
   readonly #path: string;
   readonly #options: WalReserveOptions;
-  /** Changes nothing: it says how many frames the WAL has. */
+  /** Changes nothing; it returns how many frames the WAL has. */
   readonly #count: ReturnType<Connection['prepare']>;
-  /** As the owner of the connection has set it before. */
+  /** The value that the owner of the connection had set before. */
   readonly #cacheSize: unknown;
 
-  /** @param path of the SQLite file, which is in WAL mode. */
+  /** @param path the path of the SQLite file, which is in WAL mode. */
   constructor(db: Connection, path: string, options: WalReserveOptions) {
     assert(options.reserveBytes >= 0 && options.cycleBytes >= 0, 'wal reserve: sizes are not negative');
     this.#db = db;
@@ -62,12 +61,12 @@ export class WalReserve {
     this.#cacheSize = db.pragma('cache_size', { simple: true });
   }
 
-  /** Bytes of pages that commits can write before they need more of the disk. */
+  /** The bytes of pages that commits can write before they need more of the disk. */
   leftBytes(): number {
     return Math.max(0, this.#frames() - this.#usedFrames()) * PAGE_BYTES;
   }
 
-  /** Takes room if less than half of it is left and the disk has more. Called between two transactions. */
+  /** Reserves room if less than half of it is left and the disk has more. Called between two transactions. */
   refill(): void {
     const { reserveBytes, cycleBytes } = this.#options;
     if (reserveBytes === 0) return;
@@ -100,7 +99,7 @@ export class WalReserve {
     }
   }
 
-  /** Bytes by which WAL and index have to grow; after a kill or a stop only the index is short. */
+  /** The bytes by which WAL and index have to grow; after a kill or a stop only the index is too short. */
   #missingBytes(frames: number): number {
     const wal = sizeOf(`${this.#path}-wal`) ?? 0;
     const index = sizeOf(`${this.#path}-shm`) ?? Number.POSITIVE_INFINITY;
@@ -113,7 +112,7 @@ export class WalReserve {
     return Math.max(log, 0);
   }
 
-  /** The frames that fit into the WAL as it is, and into its index, which a connection in exclusive mode has not. */
+  /** The number of frames that fit into the present WAL and its index; a connection in exclusive mode has no index. */
   #frames(): number {
     const wal = sizeOf(`${this.#path}-wal`) ?? 0;
     const index = sizeOf(`${this.#path}-shm`);

@@ -1,6 +1,6 @@
 /**
- * A batch of trades as the exchange contract settles it: every order once, and the matches as indices into them. Pure,
- * and the same for the same trades, so that a batch can be made again and compared.
+ * A batch of trades as the exchange contract settles it: every order once, and the matches as indices into them. The
+ * result depends only on the trades, so a batch can be made again and compared.
  */
 import { type Address, encodeFunctionData, type Hex } from 'viem';
 import { assert } from '../base/assert.ts';
@@ -8,7 +8,7 @@ import { MATCH_TYPE, OUTCOME } from '../base/codes.ts';
 import { ZERO_ADDRESS } from '../crypto/eip712.ts';
 import { EXCHANGE_ABI } from './exchangeAbi.ts';
 
-/** An order as it was signed, with its hash to know it by. */
+/** A signed order, and the hash that identifies it. */
 type ChainOrder = {
   readonly hash: Hex;
   readonly salt: bigint;
@@ -25,10 +25,10 @@ type ChainOrder = {
   readonly signature: Hex;
 };
 
-/** A trade of the engine, with the two orders that met. */
+/** A trade of the engine, with its two orders. */
 export type ChainTrade = {
   readonly shard: number;
-  /** Of the shard: part of the trade's id on the chain. */
+  /** The number of the trade in its shard; part of the trade's id on the chain. */
   readonly tradeSequence: number;
   readonly taker: ChainOrder;
   readonly maker: ChainOrder;
@@ -41,17 +41,17 @@ export type ChainTrade = {
 
 const SHARD_SHIFT = 64n;
 
-/** The id under which the contract settles a trade once. Those of a shard are consecutive, which saves gas. */
+/** The id under which the contract settles a trade once. Ids of a shard are consecutive, which saves gas. */
 export function chainTradeId(shard: number, tradeSequence: number): bigint {
   return (BigInt(shard) << SHARD_SHIFT) | BigInt(tradeSequence);
 }
 
-/** The other way round. */
+/** The inverse: the shard and the number of a trade id. */
 export function placeOfTrade(tradeId: bigint): { readonly shard: number; readonly tradeSequence: number } {
   return { shard: Number(tradeId >> SHARD_SHIFT), tradeSequence: Number(BigInt.asUintN(Number(SHARD_SHIFT), tradeId)) };
 }
 
-/** The data of a call of `settleBatch`, with the trades in their order. */
+/** Returns the data of a call of `settleBatch`, with the trades in order. */
 export function encodeBatch(batchId: Hex, trades: readonly ChainTrade[]): Hex {
   const indices = new Map<Hex, number>();
   const orders: ChainOrder[] = [];

@@ -1,16 +1,16 @@
 /**
- * The one definition of a block that stays: settlement, the reading of events and the comparison of balances use it, so
- * that what one of them takes for done the others have seen as well.
+ * The one definition of a final block. Settlement, the reading of events and the comparison of balances all use it, so
+ * that none of them takes something for final that the others have not seen.
  */
 import type { Block } from './node.ts';
 
-/** Blocks on top of each other, the block itself among them. */
+/** The number of successive blocks, including the block itself. */
 export const CONFIRMATIONS = 32;
 
-/** As one round has asked for them. */
+/** As one round has read them. */
 export type Heads = { readonly head: Block; readonly finalized: Block };
 
-/** The last block that has its confirmations and is finalized; below 0 on a chain that is too young. */
+/** The last block that has its confirmations and is finalized; below 0 if the chain is too young. */
 export function lastSettledBlock({ head, finalized }: Heads): number {
   return Math.min(finalized.number, head.number - CONFIRMATIONS + 1);
 }

@@ -1,6 +1,6 @@
 /**
  * The rows of envelopes: one for each nonce of a key, and one for each transaction that was signed for it. They are
- * never deleted; their bytes are kept until the nonce is used up, so while any of them may still be mined.
+ * never deleted; their bytes are kept until the nonce is used up, that is, as long as any of them may still be mined.
  */
 import { prepared, preparedValue } from '../base/prepared.ts';
 import type { StoreDatabase } from '../records/recordedDatabase.ts';
@@ -27,7 +27,7 @@ export function addEnvelopeTables(db: Pick<StoreDatabase, 'exec'>): void {
 
 export type Envelope = {
   readonly nonce: number;
-  /** Null: it only fills a gap. */
+  /** Null: the transaction only fills a gap. */
   readonly job: number | null;
   readonly state: 'open' | 'mined';
   readonly hash: Hex | null;
@@ -53,12 +53,12 @@ export class EnvelopeRows {
     this.#key = key;
   }
 
-  /** One durable step. */
+  /** Carries out one durable step. */
   commit(change: () => void): void {
     this.#db.transaction(change)();
   }
 
-  /** Those whose end is not final, by nonce, without their data: a batch has a hundred kilobytes. */
+  /** Envelopes without a final end, by nonce, without their data, because a batch has a hundred kilobytes. */
   unsettled(): Envelope[] {
     return prepared<[Hex], Envelope>(
       this.#db,
@@ -95,7 +95,7 @@ export class EnvelopeRows {
     return `0x${found.get(hash)!.toString('hex')}`;
   }
 
-  /** The transaction of a job that is mined, or that was signed last; null until there is one. */
+  /** The mined transaction of a job, or the last signed one; null until there is one. */
   hashOfJob(job: number): Hex | null {
     const found = preparedValue<[Hex, number], Hex>(
       this.#db,
@@ -105,7 +105,7 @@ export class EnvelopeRows {
     return found.get(this.#key, job) ?? null;
   }
 
-  /** The nonce after the last one that was ever used here. */
+  /** The nonce after the highest one that was ever used here. */
   nextNonce(): number {
     const last = preparedValue<[Hex], number | null>(
       this.#db,
@@ -149,7 +149,10 @@ export class EnvelopeRows {
     this.#set(nonce, 'open', null, null, null);
   }
 
-  /** The end: `final` with its transaction, or `foreign` without one. Nothing else can be mined with this nonce. */
+  /**
+   * Stores the end: `final` with its transaction, or `foreign` without one. No other transaction can be mined with this
+   * nonce.
+   */
   end(nonce: number, state: 'final' | 'foreign'): void {
     prepared(this.#db, `UPDATE envelopes SET state = ?, data = x'' WHERE key_address = ? AND nonce = ?`).run(
       state,

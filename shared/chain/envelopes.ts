@@ -1,6 +1,6 @@
 /**
- * The nonce stream of one key: transactions are reserved, signed, broadcast, replaced when they are stuck, and watched
- * until they are final. Owner: one thread and process for each key; its rows are in a database of the owner's.
+ * The nonce stream of one key: transactions are reserved, signed, broadcast, replaced if they are stuck, and watched
+ * until they are final. Owner: one thread and process for each key; the rows are in the owner's database.
  *
  *   reserved ──► signed ──► broadcast ──► mined ──► final
  *      row        bytes      again and      │        32 confirmations, and finalized
@@ -9,7 +9,7 @@
  * Invariants:
  *   ENVELOPES-1  The row of a nonce is durable before anything is signed for it, and signed bytes before they are sent.
  *   ENVELOPES-2  A nonce has one job for ever. Replacements have the same nonce, destination and data, and fees that
- *                are at least an eighth higher; any of them may be the one that is mined.
+ *                are at least an eighth higher; any of them may be mined.
  *   ENVELOPES-3  A change of state and what it means to the owner are one transaction.
  *   ENVELOPES-4  Jobs are harmless when they are done twice: a nonce that a transaction from elsewhere has used is
  *                reported as lost, and its job may be reserved again.
@@ -22,20 +22,20 @@ import type { ChainKey } from './key.ts';
 import type { Block, ChainNode, Hex, Receipt } from './node.ts';
 import { RpcError } from './rpc.ts';
 
-/** Envelopes that wait for a block at a time: most nodes hold no more than this for one sender. */
+/** The number of envelopes that may wait for a block: most nodes keep no more than this for one sender. */
 export const MOST_OPEN = 16;
-/** A transaction that no block has taken for this long is replaced by one with higher fees. */
+/** A transaction that is in no block after this time is replaced by one with higher fees. */
 const STUCK_MS = 30_000;
-/** Nodes forget transactions, so one that is not mined is sent again. */
+/** Nodes forget transactions, so an unmined transaction is sent again after this time. */
 const REPEAT_MS = 5000;
 
-/** The owner follows its jobs with this. Each is called inside the transaction that changes the envelope. */
+/** The owner follows its jobs with these functions. Each is called inside the transaction that changes the envelope. */
 export type JobListener = {
-  /** Reads what a receipt means. It may ask the chain; the result is carried out once the envelope is mined. */
+  /** Interprets a receipt. It may ask the chain; the result is carried out once the envelope is mined. */
   read(job: number, receipt: Receipt): Promise<() => void>;
   unmined(job: number): void;
   final(job: number): void;
-  /** @param draft as it was reserved. */
+  /** @param draft the draft that was reserved. */
   lost(job: number, draft: Draft): void;
 };
 
@@ -45,22 +45,22 @@ type EnvelopeOptions = {
   readonly node: ChainNode;
   readonly rows: EnvelopeRows;
   readonly jobs: JobListener;
-  /** No transaction offers more; one that would have to is alarmed. */
+  /** The highest fee that a transaction may offer; if a transaction needs more, an alarm is raised. */
   readonly mostFeeWei: bigint;
   readonly nowMs: () => number;
 };
 
 export class Envelopes {
-  /** Nonces that transactions of this key from elsewhere have used, since the start. */
+  /** The number of nonces that other programs' transactions of this key have used since the start. */
   foreign = 0;
-  /** The last broadcast that was refused, for the log; null after one that was not. */
+  /** The last refused broadcast, for the log; null after a successful broadcast. */
   lastRefusal: string | null = null;
   /** True while a stuck transaction may not offer more. */
   isAtMostFee = false;
   readonly #options: EnvelopeOptions;
   readonly #sentMs = new Map<Hex, number>();
   #count: number | null = null;
-  /** By number; of this step, so that transactions of one block ask for it once. */
+  /** Blocks by number, kept for this step, so that transactions of one block ask for it once. */
   readonly #blocks = new Map<number, Block | null>();
   readonly #tips: Tips;
   #tipWei: bigint | null | undefined;
@@ -70,7 +70,7 @@ export class Envelopes {
     this.#tips = new Tips(options.chainId);
   }
 
-  /** True if another job may be reserved. The first step has to be over, because it learns the nonce. */
+  /** Returns true if another job may be reserved. The first step must be over, because it learns the nonce. */
   get hasRoom(): boolean {
     return this.#count !== null && this.#options.rows.countOpen() < MOST_OPEN;
   }
@@ -82,7 +82,7 @@ export class Envelopes {
     rows.add(Math.max(rows.nextNonce(), this.#count), job, draft, nowMs());
   }
 
-  /** Brings every envelope as far as it can go now. An error of the node ends it; the next step goes on. */
+  /** Brings every envelope as far as it can go now. An error of the node ends the step; the next step continues. */
   async step(heads: Heads): Promise<void> {
     const { node, key, rows } = this.#options;
     this.#blocks.clear();
@@ -91,7 +91,7 @@ export class Envelopes {
     const finalCount = await node.transactionCount(key.address, heads.finalized.number);
     const unsettled = rows.unsettled();
     const newest = unsettled.findLast(({ state }) => state === 'mined');
-    // The hash of a block stands for all blocks before it, and lower nonces are in these: one look is enough for all.
+    // The hash of a block covers all blocks before it, and lower nonces are in those: one look is enough for all.
     const areMinedThere = newest !== undefined && (await this.#isInPlace(newest));
     const settled = lastSettledBlock(heads);
     for (const envelope of unsettled) {
@@ -107,7 +107,7 @@ export class Envelopes {
   }
 
   async #observeOpen(envelope: Envelope, finalCount: number): Promise<void> {
-    // The chain has no transaction of this nonce.
+    // The chain has no transaction with this nonce.
     if (envelope.nonce >= this.#count!) return;
     const found = await this.#findMined(envelope);
     if (found !== null) await this.#setMined(envelope, found);
@@ -119,7 +119,7 @@ export class Envelopes {
     const { nonce, job } = envelope;
     const found = await this.#findMined(envelope);
     if (found === null) {
-      // A node that is behind does not know the block yet; one that has it, or another one in its place, does.
+      // A lagging node does not know the block yet; any other node has this block or another one at its height.
       if (heads.head.number < envelope.block_number!) return;
       rows.commit(() => {
         rows.setOpen(nonce);
@@ -150,10 +150,10 @@ export class Envelopes {
     });
   }
 
-  /** The receipt of an envelope's transaction that is in a block, if the chain has that block. */
+  /** Returns the receipt of an envelope's transaction that is in a block, if the chain has that block. */
   async #findMined({ nonce }: Envelope): Promise<Receipt | null> {
     const { node, rows } = this.#options;
-    // The last one is the likeliest.
+    // The last transaction is the likeliest.
     for (const { hash } of rows.attempts(nonce).reverse()) {
       const receipt = await node.receipt(hash);
       if (receipt === null) continue;
@@ -187,7 +187,10 @@ export class Envelopes {
     this.#forget(nonce);
   }
 
-  /** Nonces between the chain's and the first open one would hold up everything: each gets an empty transaction. */
+  /**
+   * A gap between the chain's nonce and the first open one would block everything, so each missing nonce gets an empty
+   * transaction.
+   */
   #fillGap(): void {
     const { rows, key, nowMs } = this.#options;
     const [first] = rows.unsettled().filter(({ state }) => state === 'open');
@@ -202,17 +205,17 @@ export class Envelopes {
   async #bringOut(envelope: Envelope, head: Block): Promise<void> {
     const { nowMs, rows } = this.#options;
     let last: Attempt | null = rows.attempts(envelope.nonce).at(-1) ?? null;
-    // Only the first one that the chain waits for can be stuck for its own fees.
+    // Only the transaction with the chain's next nonce can be stuck because of its own fees.
     const isNext = envelope.nonce === this.#count;
     if (last === null) last = await this.#sign(envelope, null, head);
     else if (isNext && nowMs() - last.signed_ms >= STUCK_MS) last = (await this.#sign(envelope, last, head)) ?? last;
     if (last === null || (await this.#broadcast(last))) return;
-    // The node does not have it, and a higher tip may be taken at once.
+    // The node does not have it, and a higher tip may be accepted at once.
     last = await this.#sign(envelope, last, head);
     if (last !== null) await this.#broadcast(last);
   }
 
-  /** Signs another transaction for the envelope, and stores it. Null where it may not offer enough. */
+  /** Signs another transaction for the envelope, and stores it. Null if it may not offer enough. */
   async #sign(envelope: Envelope, before: Attempt | null, head: Block): Promise<Attempt | null> {
     const { node, key, rows, chainId, mostFeeWei, nowMs } = this.#options;
     if (this.#tipWei === undefined) this.#tipWei = await node.priorityFeeWei();
@@ -236,7 +239,7 @@ export class Envelopes {
     return attempt;
   }
 
-  /** @returns false if its tip keeps it out. */
+  /** @returns false if the node refuses it because of its tip. */
   async #broadcast({ hash, priority_fee_wei }: Attempt): Promise<boolean> {
     const { node, rows, nowMs } = this.#options;
     if (nowMs() - (this.#sentMs.get(hash) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return true;
@@ -245,7 +248,7 @@ export class Envelopes {
       await node.send(rows.bytes(hash));
       this.lastRefusal = null;
     } catch (error) {
-      // Receipts decide whether it is known, mined or replaced already, never the words of a refusal.
+      // Only receipts decide whether it is known, mined or already replaced, never the text of a refusal.
       if (!(error instanceof RpcError)) throw error;
       if (!/already known|already imported/i.test(error.message)) this.lastRefusal = error.message;
       isTaken = !this.#tips.refused(error.message, BigInt(priority_fee_wei));

@@ -1,7 +1,7 @@
 /** The part of the exchange contract that settlement calls and reads; a test compares it with data/contracts. */
 import { parseAbi } from 'viem';
 
-// A literal in one piece, so that the types of its fields are known.
+// One literal in one piece, so that the compiler knows the types of its fields.
 const OPERATION_ON_SETS =
   'bytes32 indexed operationId, address indexed account, bytes32 indexed conditionId, uint256 amount';
 const PROPOSED = 'uint256 number; address proposer; uint256 from; uint256 yesPayout';

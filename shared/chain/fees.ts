@@ -1,26 +1,27 @@
 /**
  * Fees of a transaction: enough for two doublings of the base fee at first, and an eighth more in each replacement. The
- * tip is at least what the chain is known to take, because nodes suggest less and then drop the transaction.
+ * tip is at least the amount that the chain is known to accept, because nodes may suggest less and then drop the
+ * transaction.
  */
 import type { Attempt } from './envelopeRows.ts';
 
 type Fees = { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint };
 
-/** The tip where a node suggests none, and the least that nodes of Polygon and of its test network take. */
+/** The tip if a node suggests none, and the least tip that nodes of Polygon and of its test network accept. */
 const USUAL_TIP_WEI = 30_000_000_000n;
 const LEAST_TIP_WEI: ReadonlyMap<number, bigint> = new Map([
   [137, USUAL_TIP_WEI],
   [80_002, USUAL_TIP_WEI],
 ]);
 export const BASE_FEES = 4n;
-/** The words of nodes for a transaction whose price keeps it out. A replacement is compared with the one before. */
+/** Texts by which nodes refuse a transaction because of its price. A replacement is compared with its predecessor. */
 const TOO_LOW =
   /underpriced|fee ?too ?low|tip ?too ?low|below (?:the )?(?:configured )?minimum|less than (?:the )?minimum/i;
 const REPLACES = /replacement/i;
-/** Some nodes name the tip that they want. */
+/** Some nodes state the tip that they want. */
 const WANTED = /(?:minimum needed|tip needed|minimum(?: gas price| tip)?(?: is|:)?) ?(\d{1,20})/i;
 
-/** The least tip of a chain, as far as it is known: it is learnt from refusals. Owner: one key. */
+/** The least tip of a chain, as far as it is known from refusals. Owner: one key. */
 export class Tips {
   #leastWei: bigint;
   readonly #known: bigint;
@@ -30,14 +31,14 @@ export class Tips {
     this.#leastWei = this.#known;
   }
 
-  /** @param suggestedWei by the node; null: it suggests none. */
+  /** @param suggestedWei the node's suggestion; null if there is none. */
   usual(suggestedWei: bigint | null): bigint {
     return most(suggestedWei ?? USUAL_TIP_WEI, this.#leastWei);
   }
 
   /**
-   * Learns from a refusal: the tip that the node names, or twice the one that it has refused.
-   * @returns true if a higher tip may be taken
+   * Learns from a refusal: the tip that the node states, or twice the refused one.
+   * @returns true if a higher tip may be accepted
    */
   refused(message: string, tipWei: bigint): boolean {
     if (!TOO_LOW.test(message) || REPLACES.test(message)) return false;
@@ -46,13 +47,13 @@ export class Tips {
     return true;
   }
 
-  /** Called when a tip that was learnt cannot be paid: the word of a node does not hold for ever. */
+  /** Called if a learnt tip cannot be paid: a node's statement does not hold for ever. */
   forget(): void {
     this.#leastWei = this.#known;
   }
 }
 
-/** Null: the most that may be offered is less than what is needed. */
+/** Null: the highest allowed offer is less than needed. */
 export function feesFor(
   baseFeeWei: bigint,
   usualTipWei: bigint,
@@ -68,7 +69,7 @@ export function feesFor(
   return fee < least ? null : { maxFeePerGas: fee, maxPriorityFeePerGas: tip };
 }
 
-/** An eighth more, rounded up: nodes refuse replacements that offer less. */
+/** Adds an eighth, rounded up: nodes refuse replacements that offer less. */
 function raised(wei: string): bigint {
   return (BigInt(wei) * 9n + 7n) / 8n;
 }

@@ -1,6 +1,6 @@
 /**
- * A key that signs transactions: a secret of this process, which stays inside the object and is in no error, or the key
- * of a signer elsewhere (signer.ts).
+ * A key that signs transactions. It is either a secret of this process, which stays inside the object and appears in no
+ * error, or the key of an external signer (signer.ts).
  */
 
 import { keccak256 as keccakOf, parseSignature, serializeTransaction } from 'viem';

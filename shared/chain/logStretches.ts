@@ -1,7 +1,8 @@
 /**
- * Logs of a contract in stretches of blocks that a node allows. Nodes differ in how many blocks or logs one question
- * may ask for, and say so in words of their own: a stretch that is refused is halved, and one that is answered may
- * double. A node that refuses for a quota says nothing of stretches: it is left alone for a while that doubles.
+ * Reads logs of a contract in stretches of blocks of a size that the node allows. Nodes differ in how many blocks or
+ * logs one question may ask for, and each says so in its own words: a refused stretch is halved, and after an answered
+ * one the size may double. A node that refuses because of a quota says nothing about stretches: it is not asked for a
+ * while, and this time doubles.
  */
 import type { ChainNode, Hex, PlacedLog } from './node.ts';
 import { NodeUnreachable, QUOTA, RpcError } from './rpc.ts';
@@ -14,7 +15,7 @@ const LONGEST_PAUSE_MS = 60_000;
 type Query = { readonly address: Hex; readonly topics: readonly (Hex | readonly Hex[] | null)[] };
 
 export class LogStretches {
-  /** Of the next question. */
+  /** The number of blocks of the next question. */
   blocks: number;
   readonly #node: ChainNode;
   readonly #mostBlocks: number;
@@ -29,7 +30,7 @@ export class LogStretches {
     this.blocks = mostBlocks;
   }
 
-  /** Null where the node allows only shorter stretches: `blocks` is shorter then. */
+  /** Null if the node allows only shorter stretches; then `blocks` is shorter. */
   async ask(query: Query, fromBlock: number, toBlock: number): Promise<PlacedLog[] | null> {
     if (this.#nowMs() < this.#askAgainMs) throw new NodeUnreachable('the node refuses logs for its quota');
     try {

@@ -1,4 +1,4 @@
-/** The questions of settlement to a node, with every answer checked for its form (RPC-2). */
+/** Settlement's questions to a node. The form of every answer is checked (RPC-2). */
 import type { Hex } from '../base/hex.ts';
 import { NodeUnreachable, type Rpc, RpcError } from './rpc.ts';
 
@@ -23,7 +23,7 @@ export type PlacedLog = Log & {
 };
 type LogQuery = {
   readonly address: Hex;
-  /** By position; null is any, an array one of several. */
+  /** By position; null matches any topic, an array matches one of several. */
   readonly topics: readonly (Hex | readonly Hex[] | null)[];
   readonly fromBlock: number;
   readonly toBlock: number;
@@ -48,7 +48,7 @@ export class ChainNode {
     return toNumber(await this.#rpc.call('eth_chainId', []));
   }
 
-  /** Null where the chain is not that long. */
+  /** Null if the chain is not that long. */
   async block(tag: BlockTag): Promise<Block | null> {
     const found = await this.#rpc.call('eth_getBlockByNumber', [blockTag(tag), false]);
     if (found === null) return null;
@@ -62,7 +62,7 @@ export class ChainNode {
     };
   }
 
-  /** The number of transactions that an address has had mined: the nonce of its next one. */
+  /** The number of mined transactions of an address, which is the nonce of its next one. */
   async transactionCount(address: Hex, tag: BlockTag): Promise<number> {
     return toNumber(await this.#rpc.call('eth_getTransactionCount', [address, blockTag(tag)]));
   }
@@ -71,7 +71,7 @@ export class ChainNode {
     return toQuantity(await this.#rpc.call('eth_getBalance', [address, 'latest']));
   }
 
-  /** The usual tip; null where the node suggests none. */
+  /** The usual tip; null if the node suggests none. */
   async priorityFeeWei(): Promise<bigint | null> {
     try {
       return toQuantity(await this.#rpc.call('eth_maxPriorityFeePerGas', []));
@@ -103,12 +103,12 @@ export class ChainNode {
     };
   }
 
-  /** True if the node has the transaction, in a block or waiting for one. */
+  /** Returns true if the node has the transaction, in a block or waiting for one. */
   async isKnown(hash: Hex): Promise<boolean> {
     return (await this.#rpc.call('eth_getTransactionByHash', [hash])) !== null;
   }
 
-  /** The call of a transaction in a block. Null where the node does not know it. */
+  /** The call of a transaction in a block. Null if the node does not know it. */
   async callOf(hash: Hex): Promise<{ readonly to: Hex | null; readonly input: Hex } | null> {
     const found = await this.#rpc.call('eth_getTransactionByHash', [hash]);
     if (found === null) return null;
@@ -120,7 +120,7 @@ export class ChainNode {
     };
   }
 
-  /** In the order of the chain. Nodes refuse ranges of too many blocks. */
+  /** Logs in the order of the chain. Nodes refuse ranges of too many blocks. */
   async logs({ address, topics, fromBlock, toBlock }: LogQuery): Promise<PlacedLog[]> {
     const range = { fromBlock: blockTag(fromBlock), toBlock: blockTag(toBlock) };
     const found = await this.#rpc.call('eth_getLogs', [{ address, topics, ...range }]);
@@ -145,7 +145,7 @@ export class ChainNode {
     return toHexText(await this.#rpc.call('eth_call', [{ to, data }, blockTag(tag)]));
   }
 
-  /** Throws RpcError where the call would be reverted. */
+  /** Throws RpcError if the call would be reverted. */
   async simulate(call: { readonly from: Hex; readonly to: Hex; readonly data: Hex; readonly gas: number }) {
     const gas = `0x${call.gas.toString(16)}`;
     await this.#rpc.call('eth_call', [{ ...call, gas }, 'latest']);

@@ -1,6 +1,6 @@
 /**
- * The part of a node's answer that others have to give as well: exactly what the callers of node.ts read, so that
- * nothing that only one node has said is ever used. Two answers agree if their texts are equal.
+ * The part of a node's answer that other nodes have to confirm: exactly the fields that the callers of node.ts read, so
+ * that a statement of a single node is never used. Two answers agree if their texts are equal.
  */
 import { NodeUnreachable } from './rpc.ts';
 
@@ -10,7 +10,10 @@ const LOG = ['address', 'topics', 'data'];
 const PLACED_LOG = [...LOG, 'blockNumber', 'blockHash', 'transactionHash', 'logIndex'];
 const TRANSACTION = ['hash', 'to', 'input'];
 
-/** Throws NodeUnreachable for one of another form. @param head what is in a later block waits for one */
+/**
+ * Throws NodeUnreachable if the answer is malformed.
+ * @param head a transaction in a later block counts as one that waits for a block
+ */
 export function common(method: string, answer: unknown, head: number): unknown {
   if (answer === null) return null;
   switch (method) {
@@ -30,7 +33,7 @@ export function common(method: string, answer: unknown, head: number): unknown {
   }
 }
 
-/** The block that a node has to have seen before it can give this answer; null where it does not matter. */
+/** The block that a node must have seen before it can give this answer; null if it does not matter. */
 export function blockAsked(method: string, params: readonly unknown[], answer: unknown): number | null {
   switch (method) {
     case 'eth_getBlockByNumber':
@@ -40,14 +43,14 @@ export function blockAsked(method: string, params: readonly unknown[], answer: u
     case 'eth_getTransactionReceipt':
       return answer === null ? null : numberOf(fieldOf(answer, 'blockNumber'));
     case 'eth_getTransactionByHash':
-      // Pools differ.
+      // Pools of nodes differ.
       return Number.POSITIVE_INFINITY;
     default:
       return params.length > 1 ? numberOf(params[1]) : null;
   }
 }
 
-/** Null for what is no number in hex. */
+/** Null if the value is not a number in hex. */
 export function numberOf(value: unknown): number | null {
   return typeof value === 'string' && /^0x[0-9a-fA-F]{1,13}$/.test(value) ? Number(value) : null;
 }
@@ -71,7 +74,7 @@ function listed(value: unknown): readonly unknown[] {
   return value;
 }
 
-/** Nodes write hex in either case. */
+/** Nodes write hex in upper or lower case. */
 function lower(value: unknown): unknown {
   if (typeof value === 'string') return value.toLowerCase();
   return Array.isArray(value) ? value.map(lower) : value;

@@ -1,21 +1,21 @@
 /**
- * One of several nodes, and what is known of it: whether it answers, how far it is behind, and how often it has said
- * otherwise than most. A node that does not answer is left alone for a while, and then asked one thing at a time, so
- * that one that hangs keeps neither calls nor memory.
+ * One of several nodes, and the knowledge about it: whether it answers, how far it is behind, and how often it
+ * disagreed with most nodes. A node that does not answer is not asked for a while, and then one question at a time, so
+ * that a node that hangs holds neither calls nor memory.
  */
 import type { NodeHealth } from '../base/chainFacts.ts';
 import { NodeUnreachable, QUOTA, type Rpc, RpcError } from './rpc.ts';
 
 const REST_MS = 5000;
-/** Calls under way, beyond which a node counts as one that does not answer. */
+/** With more calls under way than this, a node counts as not answering. */
 const MOST_UNDER_WAY = 64;
 const BEHIND_SEC = 30;
-/** A node is said to differ for this long after its last answer of that kind. */
+/** A node is reported as differing for this long after its last differing answer. */
 const DIFFERS_MS = 600_000;
 
 export class NodeStanding {
   readonly node: number;
-  /** Its newest block, as it has said last. */
+  /** Its newest block, as it last stated. */
   head = 0;
   readonly #rpc: Rpc;
   readonly #nowMs: () => number;
@@ -43,13 +43,13 @@ export class NodeStanding {
     return { node, differences, state: 'behind', reason: `its newest block is ${this.#behindSec} s older` };
   }
 
-  /** False while it is left alone. */
+  /** False while the node is not to be asked. */
   get mayBeAsked(): boolean {
     if (this.#underWay >= MOST_UNDER_WAY) return false;
     return this.#restsUntilMs === 0 || (this.#underWay === 0 && this.#nowMs() >= this.#restsUntilMs);
   }
 
-  /** @param read what is taken from the answer; throws NodeUnreachable for one that is malformed */
+  /** @param read extracts the value from the answer; throws NodeUnreachable if the answer is malformed */
   async ask(method: string, params: readonly unknown[], read = (answer: unknown) => answer): Promise<unknown> {
     if (this.#underWay >= MOST_UNDER_WAY) throw new NodeUnreachable(`${method}: the node answers too slowly`);
     this.#underWay++;
@@ -60,7 +60,7 @@ export class NodeStanding {
     } catch (error) {
       if (!(error instanceof RpcError)) this.#fails(error as Error, true);
       else if (error.data !== null) this.#well();
-      // Most refusals of transactions are about these, and say nothing of the node.
+      // Most refusals of transactions concern the transaction, and say nothing about the node.
       else if (method !== 'eth_sendRawTransaction') this.#fails(error, QUOTA.test(error.message));
       throw error;
     } finally {

@@ -1,7 +1,7 @@
 /**
- * The nodes of a chain behind one interface (RULES.md 17.47). With one node its answers are taken as they are. With
- * several, a fact of the chain is what more than half of them say: a node that is away, behind or wrong changes nothing
- * while the others are right, and where they do not agree there is no answer, never one of two.
+ * The nodes of a chain behind one interface (RULES.md 17.47). The answers of a single node are used as they are. With
+ * several nodes, a statement about the chain counts if more than half of them make it: a node that is away, behind or
+ * wrong changes nothing while the others are right, and if they do not agree there is no answer at all.
  *
  * Invariants:
  *   NODES-1  What is read of the chain was said by a quorum, about one block: `latest` and `finalized` are the newest
@@ -15,9 +15,12 @@ import { blockAsked, common, fieldOf, numberOf } from './nodeAnswers.ts';
 import { NodeStanding } from './nodeStanding.ts';
 import { HttpRpc, NodeUnreachable, type Rpc, RpcError } from './rpc.ts';
 
-/** Questions about a block go on being about it for this long. */
+/** For this long, questions about the newest block use the same block. */
 const HEAD_MS = 1000;
-/** The others have this long after a quorum, so that a node that is behind does not hold back the head. */
+/**
+ * After a quorum, the other nodes have this much time, so that a lagging node in the quorum does not hold back the
+ * head.
+ */
 const GRACE_MS = 300;
 /** The parameter of a question that names a block. */
 const BLOCK_AT: Readonly<Record<string, number>> = {
@@ -33,7 +36,7 @@ type Given = { readonly by: NodeStanding; readonly answer: unknown };
 type Head = { readonly atMs: number; readonly block: Promise<Record<string, unknown>> };
 
 export class ChainNodes implements Rpc {
-  /** Where there is no other. */
+  /** The only node, if there is no other. */
   readonly #only: Rpc | null;
   readonly #nodes: readonly NodeStanding[];
   readonly #quorum: number;
@@ -48,7 +51,7 @@ export class ChainNodes implements Rpc {
     this.#nowMs = nowMs;
   }
 
-  /** Of several; a single one has its problem in the health of settlement. */
+  /** The health of several nodes; the problem of a single node is part of settlement's health. */
   get health(): readonly NodeHealth[] {
     return this.#only !== null ? [] : this.#nodes.map(({ health }) => health);
   }
@@ -68,7 +71,7 @@ export class ChainNodes implements Rpc {
     return isTag(tag) ? params.with(at!, (await this.#at(tag))['number']) : params;
   }
 
-  /** The block of a tag for questions that come one after the other. */
+  /** The block of a tag, used for successive questions. */
   #at(tag: Tag): Promise<Record<string, unknown>> {
     const known = this.#heads.get(tag);
     return known !== undefined && this.#nowMs() - known.atMs < HEAD_MS ? known.block : this.#newest(tag);
@@ -124,7 +127,7 @@ export class ChainNodes implements Rpc {
     return `0x${sorted[Math.floor((sorted.length - 1) / 2)].toString(16)}`;
   }
 
-  /** The answers that come within a moment of the first ones. */
+  /** Gathers the answers that arrive within a moment of the first ones. */
   async #gathered(method: string, params: readonly unknown[], needed = this.#quorum): Promise<Given[]> {
     const given: Given[] = [];
     const failed: unknown[] = [];
@@ -148,7 +151,7 @@ export class ChainNodes implements Rpc {
     return given;
   }
 
-  /** Those that are not left alone; all where these would be too few. */
+  /** The nodes to ask: those that may be asked, or all if these would be too few. */
   #asked(): readonly NodeStanding[] {
     const well = this.#nodes.filter(({ mayBeAsked }) => mayBeAsked);
     return well.length >= this.#quorum ? well : this.#nodes;
@@ -187,7 +190,7 @@ type Question = {
 };
 type Choice = { readonly value: unknown; readonly error: RpcError | null; readonly by: NodeStanding[] };
 
-/** The answers to one question, by what they say. */
+/** The answers to one question, grouped by their content. */
 class Vote {
   readonly #method: string;
   readonly #params: readonly unknown[];
@@ -196,7 +199,7 @@ class Vote {
   readonly #choices = new Map<string, Choice>();
   #chosen: Choice | null = null;
   #refusal: RpcError | null = null;
-  /** A transaction that waits for a block, and is in one pool at least: its name is all that is said of it. */
+  /** A transaction that waits for a block and is in at least one pool: only its hash is reported. */
   #waiting: { readonly hash: unknown } | null = null;
 
   constructor({ method, params, quorum, head }: Question) {
@@ -214,7 +217,7 @@ class Vote {
     return [...this.#choices.values()].reduce((sum, { by }) => sum + by.length, 0);
   }
 
-  /** Why there is no answer; null where too few nodes have given one. */
+  /** The reason why there is no answer; null if too few nodes have answered. */
   get failure(): Error | null {
     if (this.#choices.size > 1) {
       const sides = [...this.#choices.values()].map(({ by }) => by.map(({ node }) => node).join(', '));
@@ -246,7 +249,9 @@ class Vote {
     else resolve(value === null && this.#method === 'eth_getTransactionByHash' ? this.#waiting : value);
   }
 
-  /** Once all have answered: who has said otherwise. A node that is behind says less, and nothing wrong. */
+  /**
+   * Called once all nodes have answered: finds the nodes that disagree. A lagging node says less, which is not wrong.
+   */
   compare(): void {
     const choices = [...this.#choices.values()];
     const { value } = this.#chosen ?? choices.find((choice) => choice.value !== null) ?? { value: null };
@@ -266,7 +271,7 @@ class Vote {
   }
 }
 
-/** @param text the addresses of RPC_URL, with commas between them */
+/** @param text the addresses of RPC_URL, separated by commas */
 export function openNodes(text: string): ChainNodes {
   return new ChainNodes(nodeUrls(text).map((url) => new HttpRpc(url)));
 }

@@ -1,7 +1,7 @@
 /**
- * The ids that the contract of conditional tokens gives a market and its two outcomes. They follow from the market's
- * id and two addresses, so that a market has its tokens before any transaction of it: they are signed into orders. A
- * test compares them with the contract.
+ * The ids that the contract of conditional tokens gives a market and its two outcomes. They follow from the market's id
+ * and two addresses, so a market has its tokens before any transaction: they are signed into orders. A test compares
+ * them with the contract.
  */
 import { ADDRESS_BYTES, type Hex, toHex, tryParseHex, uint256ToDecimal } from '../base/hex.ts';
 import { keccak256 } from '../crypto/keccak.ts';
@@ -24,7 +24,7 @@ export function marketIds(marketFactory: string, idBytes: Uint8Array): MarketIds
   return { questionId: toHex(questionId), conditionId: toHex(conditionId) };
 }
 
-/** In decimal, of Yes and of No. */
+/** The ids of Yes and No, in decimal. */
 export function outcomeTokenIds(chain: MarketChain, idBytes: Uint8Array): readonly [yes: string, no: string] {
   const { conditionId } = marketIds(chain.marketFactory, idBytes);
   const condition = new Uint8Array(WORD_BYTES);
@@ -36,7 +36,7 @@ export function outcomeTokenIds(chain: MarketChain, idBytes: Uint8Array): readon
   return [tokenOf(1n), tokenOf(2n)];
 }
 
-/** The first point of the curve behind the hash, compressed: its x, and whether its y is odd. */
+/** The first point of the curve after the hash, compressed: its x, and whether its y is odd. */
 function collectionId(condition: Uint8Array, indexSet: bigint): bigint {
   const hash = toNumber(keccak256(joined(condition, toWord(indexSet))));
   const isOdd = hash >> 255n !== 0n;
@@ -44,7 +44,7 @@ function collectionId(condition: Uint8Array, indexSet: bigint): bigint {
     const square = (((x * x) % P) * x + B) % P;
     const root = rootOf(square);
     if ((root * root) % P !== square) continue;
-    // Of the two roots one is even and one is odd; zero is its own negative, and the contract negates it to P.
+    // One of the two roots is even and the other odd; zero is its own negative, and the contract negates it to P.
     const hasParity = (root % 2n === 1n) === isOdd;
     const y = hasParity ? root : P - root;
     return y % 2n === 1n ? x ^ (1n << 254n) : x;

@@ -1,7 +1,7 @@
 /**
  * The answers of the chain to cashing in and out: USDC, the transfers that people have signed, and the transactions of
- * the key that pays for them. It keeps no rows and no account nonces: gateway/fiat/relayer.ts does, and has each
- * envelope on the disk before it lets it be sent.
+ * the key that pays for them. It keeps no rows and no account nonces: gateway/fiat/relayer.ts does, and stores each
+ * envelope durably before it is sent.
  *
  * Invariants:
  *   RELAY-1  Only own bytes are sent: a call of the token, signed by the relayer's key for this chain.
@@ -37,14 +37,14 @@ type RelayOptions = {
   /** Null: the exchange has no relayer, and relays nothing. */
   readonly key: ChainKey | null;
   readonly chainId: number;
-  /** In lower case. */
+  /** The address in lower case. */
   readonly usdc: Hex;
-  /** No transaction offers more for a unit of gas. */
+  /** The highest price per unit of gas that a transaction may offer. */
   readonly mostFeeWei: bigint;
-  /** Blocks of one search for an event: few nodes take more than the default. */
+  /** The number of blocks of one search for an event: few nodes allow more than the default. */
   readonly searchBlocks?: number;
   readonly nowMs: () => number;
-  /** The newest blocks are asked for this often. */
+  /** The interval at which the newest blocks are asked for. */
   readonly headsMs?: number;
 };
 
@@ -55,14 +55,17 @@ type RailHandlers = {
 const ZERO = `0x${'0'.repeat(40)}`;
 /** Shorter than the time between two blocks of most chains. */
 const HEADS_MS = 1000;
-/** Questions of one look for an authorization, and the blocks that are searched in all: nine days of two seconds. */
+/**
+ * The number of questions in one search for an authorization, and the number of blocks that are searched in all: nine
+ * days of two seconds.
+ */
 const MOST_SEARCHES = 200;
 const MOST_BLOCKS = 400_000;
 const MOST_UNDER_WAY = 256;
-/** Transactions whose authorization is known. */
+/** The number of transactions whose authorization is remembered. */
 const MOST_KNOWN = 10_000;
 
-/** The words of nodes for a transaction that they do not take; other words are a refusal. */
+/** Texts by which nodes say that they already have a transaction or do not take it; any other text is a refusal. */
 const KNOWN = /already known|already imported|known transaction/i;
 const NONCE_TOO_LOW = /nonce too low|nonce is too low|old nonce/i;
 const UNDERPRICED = /underpriced|less than block base fee|fee too low|max fee per gas/i;
@@ -90,9 +93,9 @@ export class Relay {
   readonly #token: RelayToken;
   readonly #tips: Tips;
   readonly #stretches: LogStretches;
-  /** By owner and nonce, the block that the search for its event goes on with. */
+  /** By owner and nonce: the block from which the search for its event continues. */
   readonly #searched = new Map<string, number>();
-  /** By owner and nonce, the transaction that has used or cancelled it, as it was last seen. */
+  /** By owner and nonce: the transaction that has used or cancelled it, as last seen. */
   readonly #known = new Map<string, Hex>();
   #heads: Heads | null = null;
   #asked: Promise<Heads> | null = null;
@@ -142,7 +145,7 @@ export class Relay {
       await node.simulate({ from: this.#key.address, ...(await token.callFor(transfer, digest, signature)) });
       return null;
     } catch (error) {
-      // The token takes no signatures of contracts, or refuses for a reason that no view shows.
+      // The token accepts no signatures of contracts, or refuses for a reason that no view shows.
       if (isRevert(error)) return 'blocked';
       throw error;
     }
@@ -168,7 +171,7 @@ export class Relay {
     return { unsigned, signed, txHash };
   }
 
-  /** Nodes want more of both prices before they replace a transaction. */
+  /** Nodes require more of both prices before they replace a transaction. */
   async #tip(replaced: TransactionSerializedEIP1559 | null): Promise<bigint> {
     const usual = this.#tips.usual(await this.#options.node.priorityFeeWei());
     if (replaced === null) return usual;
@@ -188,7 +191,7 @@ export class Relay {
       const { message } = error;
       if (KNOWN.test(message)) return 'accepted';
       if (NONCE_TOO_LOW.test(message)) {
-        // Some say so of a transaction that they have put into a block themselves.
+        // Some nodes refuse like this although they have put the transaction into a block themselves.
         const receipt = await this.#options.node.receipt(keccak256(signed));
         return receipt === null ? 'nonce_too_low' : 'accepted';
       }
@@ -224,7 +227,7 @@ export class Relay {
     return { txHash, status: 'mined', block, transfers, reason: null };
   }
 
-  /** RELAY-2, RELAY-3. The token says only if a nonce is gone; how, and in which transaction, its events say. */
+  /** RELAY-2, RELAY-3. The token says only whether a nonce is used; its events say how, and in which transaction. */
   async #authorization(from: string, nonce: string, notBefore: number): Promise<AuthorizationState> {
     const { node } = this.#options;
     const { head } = await this.#newest();
@@ -254,7 +257,10 @@ export class Relay {
     return found === undefined ? null : stateOf(found.topics[0]);
   }
 
-  /** From the newest block back: a session is not old. What one look does not find, the next one goes on with. */
+  /**
+   * Searches from the newest block back, because a session is not old. If one look does not find it, the next look
+   * continues.
+   */
   async #search(from: string, nonce: string, head: number): Promise<PlacedLog> {
     const { node } = this.#options;
     const { address } = this.#token;
@@ -276,7 +282,7 @@ export class Relay {
     throw new NodeUnreachable('the node does not find the event of a nonce that is used');
   }
 
-  /** The newest block and the final one, asked for once at a time. */
+  /** The newest and the final block; only one question for them is under way at a time. */
   #newest(): Promise<Heads> {
     const { nowMs, headsMs = HEADS_MS } = this.#options;
     const before = this.#heads;
@@ -287,10 +293,10 @@ export class Relay {
     return this.#asked;
   }
 
-  /** A node that has not even what another answer called final is behind. */
+  /** A node that does not even have the block that another answer called final is behind. */
   async #askHeads(): Promise<Heads> {
     const { node, nowMs } = this.#options;
-    // Of the right chain: the domain says so.
+    // The domain shows that it is the right chain.
     await this.#token.domain();
     const askedMs = nowMs();
     const [head, finalized] = await Promise.all([node.block('latest'), node.block('finalized')]);
@@ -310,7 +316,7 @@ export class Relay {
   }
 }
 
-/** The oldest goes where there are too many. */
+/** If there are too many, the oldest entry is removed. */
 function keep<V>(map: Map<string, V>, name: string, value: V): void {
   map.set(name, value);
   if (map.size > MOST_KNOWN) map.delete(map.keys().next().value!);

@@ -1,6 +1,7 @@
 /**
  * USDC on the chain, as the relay sees it: its views, the calls that carry out a signed transfer, and the transfers in
- * the logs of a transaction. Circle's token and DemoUsdc differ in their errors, so no error is read: views say why.
+ * the logs of a transaction. Circle's token and DemoUsdc differ in their errors, so no error is read: views give the
+ * reason.
  */
 
 import {
@@ -43,7 +44,7 @@ const IS_SIGNED = '0x1626ba7e';
 export const TRANSFERRED = toEventSelector('Transfer(address,address,uint256)');
 export const AUTHORIZATION_USED = toEventSelector('AuthorizationUsed(address,bytes32)');
 export const AUTHORIZATION_CANCELLED = toEventSelector('AuthorizationCanceled(address,bytes32)');
-/** Gas of a transfer; a wallet that is a contract may take some for its own checks. */
+/** Gas of a transfer; a wallet that is a contract may use some for its own checks. */
 const GAS_BY_KEY = 160_000;
 const GAS_BY_CONTRACT = 500_000;
 
@@ -57,7 +58,7 @@ export class RelayToken {
   readonly #node: ChainNode;
   readonly #chainId: number;
   #domain: Domain | null = null;
-  /** That of the domain; an upgrade of the token may change it. */
+  /** The separator of the domain; an upgrade of the token may change it. */
   #separator: Hex | null = null;
 
   constructor(node: ChainNode, address: Hex, chainId: number) {
@@ -66,7 +67,7 @@ export class RelayToken {
     this.#chainId = chainId;
   }
 
-  /** Throws NodeUnreachable where the separator of the token is not that of its name, its version and the chain. */
+  /** Throws NodeUnreachable if the token's separator does not follow from its name, its version and the chain. */
   async domain(): Promise<Domain> {
     const separator = (await this.#view('DOMAIN_SEPARATOR', [])) as Hex;
     if (this.#domain !== null && this.#separator === separator) return this.#domain;
@@ -85,7 +86,7 @@ export class RelayToken {
     return Number(micro > MOST_MICRO ? MOST_MICRO : micro);
   }
 
-  /** @param block where the node has to know it: a number that it has not is an error. */
+  /** @param block the block that the node must know: asking for a block that it does not have is an error. */
   async isUsed(from: string, nonce: string, block: number): Promise<boolean> {
     return (await this.#view('authorizationState', [from, nonce], block)) as boolean;
   }
@@ -111,7 +112,7 @@ export class RelayToken {
     return answer !== null && answer.length === 66 && answer.startsWith(IS_SIGNED);
   }
 
-  /** The call that carries out a transfer. Signatures of keys go the way that every version of the token has. */
+  /** The call that carries out a transfer. Signatures of keys use the function that every version of the token has. */
   async callFor(transfer: SignedTransfer, digest: Hex, signed: string): Promise<RelayCall> {
     const { valueMicro, validAfterSec, validBeforeSec } = transfer;
     const [from, to, nonce, signature] = [transfer.from, transfer.to, transfer.nonce, signed].map(checkedHex);
@@ -126,7 +127,7 @@ export class RelayToken {
     return { to: this.address, data, gas: GAS_BY_KEY };
   }
 
-  /** The USDC that logs of one transaction have moved. The token writes a nonce right before its transfer. */
+  /** The transfers of USDC in the logs of one transaction. The token logs a nonce right before its transfer. */
   transfersIn(logs: readonly Log[]): RailTransfer[] {
     const events = logs.filter(({ address }) => address === this.address).map(decode);
     return events.flatMap((event, index): RailTransfer[] => {
@@ -149,7 +150,7 @@ export class RelayToken {
     }
   }
 
-  /** False where the token has no such flag. */
+  /** False if the token has no such flag. */
   async #flag(functionName: View, args: readonly unknown[]): Promise<boolean> {
     return (await this.#unlessReverted(this.#view(functionName, args))) === true;
   }
@@ -165,7 +166,7 @@ export class RelayToken {
   }
 }
 
-/** A node says so in words of its own. What it refuses for another reason is no answer. */
+/** Nodes report a revert in their own words. A refusal for another reason is not an answer. */
 export function isRevert(error: unknown): boolean {
   return error instanceof RpcError && (error.data !== null || REVERTED.test(error.message));
 }

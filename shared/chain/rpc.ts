@@ -1,10 +1,10 @@
 /**
- * Calls of a chain's node by JSON-RPC over HTTP. The address of a node often contains a secret, so no error names it,
- * nor any part of it that a node puts into its answer.
+ * Calls of a chain's node by JSON-RPC over HTTP. The address of a node often contains a secret, so no error contains
+ * the address, nor any part of it that a node puts into its answer.
  *
  * Invariants:
  *   RPC-1  A call ends within its time, and at most MOST_CALLS run at once: a node that hangs costs one time-out.
- *   RPC-2  A node is not trusted with more than its answer: what is malformed is an error, never a value.
+ *   RPC-2  A node's answer is not trusted: a malformed answer is an error, never a value.
  */
 
 import { assert } from '../base/assert.ts';
@@ -18,14 +18,14 @@ const SHORTEST_KEY = 8;
 /** The receipt of a full batch has a few hundred kilobytes. */
 const MOST_ANSWER_BYTES = 16 * 2 ** 20;
 
-/** The words of nodes that refuse for what was asked before, not for the question. */
+/** Texts of nodes that refuse because of earlier questions, not because of this one. */
 export const QUOTA =
   /rate.?limit|too many requests|quota|throttl|capacity|(?:per|in the last) (?:second|minute|day)|\b429\b/i;
 
-/** The node answered, and refused. */
+/** The node answered with a refusal. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
-  /** The reason that a contract gave; null where no contract has refused. */
+  /** The reason that a contract gave; null if no contract refused. */
   readonly data: Hex | null;
 
   constructor(message: string, data: Hex | null = null) {
@@ -34,7 +34,7 @@ export class RpcError extends Error {
   }
 }
 
-/** No answer in time, or one that is none: a transaction that was sent may be on its way. */
+/** There was no valid answer in time: a transaction that was sent may be on its way. */
 export class NodeUnreachable extends Error {
   override readonly name = 'NodeUnreachable';
 }
@@ -50,7 +50,7 @@ export class HttpRpc implements Rpc {
   #nextId = 0;
 
   constructor(url: string, timeoutMs = TIMEOUT_MS) {
-    // Name and password of an address are sent as a header, and may not be in what is fetched.
+    // Name and password of an address are sent as a header, and must not be in the address that is fetched.
     const { username, password } = new URL(url);
     const bare = new URL(url);
     bare.username = '';
@@ -70,7 +70,7 @@ export class HttpRpc implements Rpc {
     try {
       return await this.#send(method, params);
     } finally {
-      // The place of this call goes to the one that waits longest: nothing that comes in between can have it.
+      // The place of this call goes to the call that has waited longest, so that no later call can take it.
       const next = this.#waiting.shift();
       if (next === undefined) this.#running--;
       else next();
@@ -106,7 +106,7 @@ export class HttpRpc implements Rpc {
       });
       return JSON.parse(await readBounded(response));
     } catch (error) {
-      // The error of fetch may name the address.
+      // The error of fetch may contain the address.
       const reason = error instanceof NodeUnreachable ? error.message : (error as Error).name;
       throw new NodeUnreachable(`${method}: no answer from the node (${reason})`);
     }
@@ -145,7 +145,7 @@ function messageOf(error: unknown): string {
   return typeof message === 'string' ? message : 'refused';
 }
 
-/** Nodes give the data of a revert with it; one without any is known by its message alone. */
+/** Nodes send the data of a revert with it; a revert without data is recognized only by its message. */
 function revertOf(error: unknown): Hex | null {
   const data = typeof error === 'object' && error !== null && 'data' in error ? error.data : null;
   if (typeof data === 'string' && /^0x(?:[0-9a-fA-F]{2})*$/.test(data)) return `0x${data.slice(2).toLowerCase()}`;

@@ -1,10 +1,11 @@
 /**
  * A key that stays in another process or machine: a signer is asked for one signature of 32 bytes at a time, by the
- * `Sign` call of AWS KMS, which others speak as well (RULES.md 17.48). Its answer is a signature in DER, of either s
- * and without a recovery id: s is made low, and the id is the one of the two that leads to the address of the settings.
+ * `Sign` call of AWS KMS, which other signers support too (RULES.md 17.48). Its answer is a signature in DER, with a
+ * high or low s and without a recovery id: s is made low, and of the two ids the one is used that leads to the address
+ * of the settings.
  *
  * Invariants:
- *   SIGNER-1  A signature is used only if it is that of the address in the settings, over exactly what was asked for.
+ *   SIGNER-1  A signature is used only if the address in the settings made it, over exactly the requested bytes.
  *   SIGNER-2  A call ends within its time, and fails as a call of a node does: the round ends, and the next one asks
  *             again. Nothing was sent, because only bytes with a signature are.
  */
@@ -28,14 +29,14 @@ export async function signBy(at: SignerAt, digest: Hex, timeoutMs = TIMEOUT_MS):
   const der = signatureIn(await post(at.url, JSON.stringify(question), timeoutMs));
   for (const recovery of ['1b', '1c']) {
     const signature: Hex = `0x${der}${recovery}`;
-    // An r that is no point of the curve has no address.
+    // If r is not the x of a curve point, there is no address.
     const address = await recoverAddress({ hash: digest, signature }).catch(() => null);
     if (address?.toLowerCase() === at.address.toLowerCase()) return signature;
   }
   throw failure(`its signature is not that of ${at.address}`);
 }
 
-/** r and s, in hex, s in its lower half: chains refuse the other one. */
+/** Returns r and s in hex, with s in its lower half, because chains refuse a high s. */
 function signatureIn(answer: string): string {
   try {
     const { Signature } = JSON.parse(answer) as { Signature: string };
@@ -77,7 +78,7 @@ function post(url: string, body: string, timeoutMs: number): Promise<string> {
   });
 }
 
-/** Errors of a connection may hold the address. */
+/** Errors of a connection may contain the address. */
 function reasonOf(error: Error): string {
   return errorCode(error) ?? error.name;
 }

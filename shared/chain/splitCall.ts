@@ -6,7 +6,7 @@ export const SPLIT_FUNCTION = 'splitFromEscrow(bytes32,uint256)';
 const SELECTOR = toHex(keccak256(new TextEncoder().encode(SPLIT_FUNCTION)), 0, 4);
 const WORD_DIGITS = 64;
 
-/** All of it but the amount, which is the last word. */
+/** Everything except the amount, which is the last word. */
 export function splitCallPrefix(conditionId: string): string {
   return `${SELECTOR}${conditionId.slice(2).toLowerCase()}`;
 }

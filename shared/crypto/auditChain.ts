@@ -1,19 +1,19 @@
 /**
- * The chain of the audit log (RULES.md 9.14). A record is one line of JSON, `previous` is the hash of the record
- * before, and the last two members are over the text before them:
+ * The chain of the audit log (RULES.md 9.14). A record is one line of JSON, `previous` is the hash of the previous
+ * record, and the last two members cover the text before them:
  *
  *   {"sequence":7,"time":"…", … ,"previous":"<hash of record 6>","hash":"…","mac":"<key id>:…"}
  *    └───────────────────────── SHA-256 is hash, HMAC-SHA256 is mac ─┘
  *
- * The hash needs no secret, so anyone who was given an export can check it. The MAC needs a key that is derived from
- * the master key, so a chain that was rewritten from some record on is found although its hashes fit. The key's id,
- * which reveals nothing, separates a record that was authenticated under an earlier master key from a forged one.
+ * The hash needs no secret, so anyone with an export can check it. The MAC needs a key that is derived from the master
+ * key, so a chain that was rewritten from some record on is detected although its hashes fit. The key's id, which
+ * reveals nothing, distinguishes a record that was authenticated under an earlier master key from a forged record.
  */
 import { createHmac, hash, hkdfSync, timingSafeEqual } from 'node:crypto';
 
 export type AuditKey = { readonly id: string; readonly bytes: Uint8Array };
 
-/** A record without what the chain adds. */
+/** A record without the members that the chain adds. */
 export type AuditFields = Readonly<Record<string, unknown>>;
 
 /** The end of a chain: the number of the last record, and its hash. */
@@ -25,13 +25,13 @@ export type AuditLine = {
   readonly event: string;
   readonly previous: string;
   readonly hash: string;
-  /** `unknown`: authenticated with another key, or none is at hand. */
+  /** `unknown`: the record was authenticated with another key, or no key is available. */
   readonly mac: 'valid' | 'invalid' | 'unknown';
-  /** Everything that the record says. */
+  /** All other members of the record. */
   readonly fields: AuditFields;
 };
 
-/** The event of the record of a restore, whose number is above all that may have been given out (floors.ts). */
+/** The event of the record of a restore. Its number is above all numbers that may have been given out (floors.ts). */
 export const RESTORED_EVENT = 'restored';
 const KEY_BYTES = 32;
 const KEY_PURPOSE = 'audit log';
@@ -45,14 +45,14 @@ export function deriveAuditKey(masterKey: Uint8Array): AuditKey {
   return { id: hash('sha256', bytes).slice(0, KEY_ID_DIGITS), bytes };
 }
 
-/** The line of the record after `head`, without its line break. */
+/** Returns the line of the record after `head`, without its line break. */
 export function chainLine(
   head: AuditHead,
   fields: AuditFields,
   key: AuditKey,
 ): { readonly line: string; readonly head: AuditHead } {
   const sequence = head.sequence + 1;
-  // JSON escapes line breaks, so the text is one line whatever the fields are.
+  // JSON escapes line breaks, so the text is one line whatever the fields contain.
   const text = JSON.stringify({ sequence, ...fields, previous: head.hash }).slice(0, -1);
   const digest = hash('sha256', text);
   return {
@@ -61,7 +61,7 @@ export function chainLine(
   };
 }
 
-/** Null for a line that is not as it was written. `key` null: only hashes are checked. */
+/** Null if the line was changed. With `key` null only hashes are checked. */
 export function readLine(line: string, key: AuditKey | null): AuditLine | null {
   const match = LINE_FORM.exec(line);
   if (match === null) return null;
@@ -82,7 +82,7 @@ export function readLine(line: string, key: AuditKey | null): AuditLine | null {
   }
 }
 
-/** True when `line` is the record that follows `head`: of a restore, numbers before it may be left out. */
+/** Returns true if `line` is the record that follows `head`. A record of a restore may leave out numbers before it. */
 export function follows({ sequence, previous, event, mac }: AuditLine, head: AuditHead): boolean {
   const isNext =
     event === RESTORED_EVENT && mac !== 'invalid' ? sequence > head.sequence : sequence === head.sequence + 1;

@@ -1,7 +1,7 @@
 /**
- * Transfers that the owner of USDC signs and anybody may send (EIP-3009, as the token has it): the digest of one, and
- * the document that a wallet shows (RULES.md 16.12). A transfer is good while validAfter < now < validBefore, both
- * strictly, and its nonce has neither been used nor cancelled.
+ * Transfers that the owner of USDC signs and anybody may send (EIP-3009, as the token implements it): the digest of a
+ * transfer, and the document that a wallet shows (RULES.md 16.12). A transfer is valid while validAfter < now <
+ * validBefore, both strictly, and its nonce has neither been used nor cancelled.
  */
 import { ADDRESS_BYTES, HASH_BYTES, type Hex, toHex, tryParseHex } from '../base/hex.ts';
 import { domainSeparator, type Eip712Domain } from './eip712.ts';
@@ -14,7 +14,7 @@ export type TransferAuthorization = {
   readonly valueMicro: number;
   readonly validAfterSec: number;
   readonly validBeforeSec: number;
-  /** 32 bytes in hex: random, not counted. */
+  /** 32 bytes in hex, chosen at random. */
   readonly nonce: string;
 };
 
@@ -39,7 +39,7 @@ const TYPE = `${PRIMARY_TYPE}(${FIELDS.map(({ name, type }) => `${type} ${name}`
 const TYPE_HASH = keccak256(encoder.encode(TYPE));
 const CANCEL_TYPE_HASH = keccak256(encoder.encode('CancelAuthorization(address authorizer,bytes32 nonce)'));
 
-/** 0x and 64 hex digits; throws on a field that is not in its form. */
+/** Returns 0x and 64 hex digits; throws if a field is malformed. */
 export function transferDigest(domain: Eip712Domain, transfer: TransferAuthorization): Hex {
   const { from, to, valueMicro, validAfterSec, validBeforeSec, nonce } = transfer;
   const struct = new Uint8Array(7 * WORD);
@@ -53,7 +53,7 @@ export function transferDigest(domain: Eip712Domain, transfer: TransferAuthoriza
   return typedDigest(domain, struct);
 }
 
-/** Of the signature by which an owner makes a nonce useless. */
+/** The digest of the signature by which an owner makes a nonce useless. */
 export function cancelDigest(domain: Eip712Domain, authorizer: string, nonce: string): string {
   const struct = new Uint8Array(3 * WORD);
   struct.set(CANCEL_TYPE_HASH, 0);

@@ -1,5 +1,5 @@
 /**
- * The EIP-712 digest of an order (RULES.md 5.1), which the owner signs, the engine verifies and, in hex, is the order
+ * The EIP-712 digest of an order (RULES.md 5.1): the owner signs it, the engine verifies it, and in hex it is the order
  * hash. There is one implementation: `OrderHasher.digest` reads the bytes of a command record and allocates nothing but
  * the result of its hash function; `digestOf` encodes a plain order and calls the same code.
  *
@@ -68,19 +68,22 @@ export class OrderHasher {
     this.hasDomain = true;
   }
 
-  /** The hash of the domain that digests are for. */
+  /** The hash of the domain for which digests are computed. */
   get separator(): Uint8Array {
     assert(this.hasDomain, 'eip712: there is a domain');
     return this.final.slice(DOMAIN_OFFSET, STRUCT_OFFSET);
   }
 
-  /** True if digests are already for this chain and contract. */
+  /** Returns true if digests are already computed for this chain and contract. */
   isFor(chainId: number, verifyingContract: Uint8Array): boolean {
     const separator = domainSeparator(chainId, verifyingContract);
     return this.hasDomain && separator.every((byte, index) => byte === this.final[DOMAIN_OFFSET + index]);
   }
 
-  /** Offsets are bytes into `bytes`; numbers are non-negative safe integers. Writes 32 bytes at `outOffset`. */
+  /**
+   * Writes the 32 bytes of the digest at `outOffset`. Offsets count bytes in `bytes`; numbers are non-negative safe
+   * integers.
+   */
   digest(
     bytes: Uint8Array,
     saltOffset: number,
@@ -98,7 +101,8 @@ export class OrderHasher {
     outOffset: number,
   ): void {
     assert(this.hasDomain, 'eip712: a digest needs a domain');
-    // Word 0 is the type hash and word 4, the taker, is always the zero address: both were written once and for all.
+    // Word 0 is the type hash, and word 4, the taker, is always the zero address: both were written once for all
+    // orders.
     this.putBytes(1, bytes, saltOffset, UINT256_BYTES);
     this.putBytes(2, bytes, makerOffset, ADDRESS_BYTES);
     this.putBytes(3, bytes, signerOffset, ADDRESS_BYTES);
@@ -114,7 +118,7 @@ export class OrderHasher {
     out.set(this.keccak(this.final), outOffset);
   }
 
-  /** The digest of a plain order; throws on a field that is not in its documented form. */
+  /** Returns the digest of a plain order; throws if a field is malformed. */
   digestOf(order: SignableOrder): Uint8Array {
     const plain = this.plain;
     const [salt, tokenId, maker, signer] = [0, WORD, 2 * WORD, 2 * WORD + ADDRESS_BYTES];
@@ -148,7 +152,7 @@ export class OrderHasher {
     return out;
   }
 
-  /** Copied with a loop: a subarray per field would allocate. */
+  /** Copies in a loop, because a subarray per field would allocate. */
   private putBytes(word: number, from: Uint8Array, fromOffset: number, length: number): void {
     const start = (word + 1) * WORD - length;
     for (let index = 0; index < length; index++) this.struct[start + index] = from[fromOffset + index];
@@ -181,7 +185,7 @@ export function domainSeparator(
   return keccak256(words);
 }
 
-/** A hasher for the domain of a platform config; throws when its contract is not an address. */
+/** Returns a hasher for the domain of a platform config; throws if its contract is not an address. */
 export function hasherFor(domain: Eip712Domain, keccak: Keccak256 = keccak256): OrderHasher {
   const contract = new Uint8Array(ADDRESS_BYTES);
   if (!tryParseHex(domain.verifyingContract, ADDRESS_BYTES, contract, 0)) {
@@ -192,7 +196,7 @@ export function hasherFor(domain: Eip712Domain, keccak: Keccak256 = keccak256): 
   return hasher;
 }
 
-/** The order hash: the digest in hex. To hash many orders, keep a hasher instead. */
+/** Returns the order hash: the digest in hex. To hash many orders, keep a hasher instead. */
 export function orderDigest(order: SignableOrder, domain: Eip712Domain): string {
   return toHex(hasherFor(domain).digestOf(order));
 }

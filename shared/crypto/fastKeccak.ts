@@ -6,9 +6,9 @@ import type { IHasher } from 'hash-wasm';
 import { type Keccak256, keccak256 } from './keccak.ts';
 
 /**
- * The fastest Keccak-256 of this runtime, the reference where WebAssembly is missing. Each call creates an instance
- * with its own memory: one per thread is enough. init + update + digest('binary') is the cheapest of the library's
- * forms; the hex form costs a quarter more and then needs parsing.
+ * Returns the fastest Keccak-256 of this runtime: the reference if WebAssembly is missing. Each call creates an
+ * instance with its own memory: one per thread is enough. init + update + digest('binary') is the cheapest of the
+ * library's forms; the hex form costs a quarter more and then needs parsing.
  */
 export async function createKeccak(): Promise<Keccak256> {
   if (!('WebAssembly' in globalThis)) return keccak256;

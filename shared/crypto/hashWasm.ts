@@ -1,7 +1,7 @@
 /**
  * The two algorithms of hash-wasm that are used here, each from a file of its own: the package's main file embeds some
- * twenty more. `require`, because Node searches a file of CommonJS that is imported for the names of its exports, which
- * costs a thread 30 ms of its start for these: nearly all of their text is WebAssembly.
+ * twenty more. They are loaded with `require`, because if a CommonJS file is imported, Node searches it for the names
+ * of its exports. For these files, which are nearly all WebAssembly text, this would cost a thread 30 ms of its start.
  * For Node only.
  */
 import { createRequire } from 'node:module';

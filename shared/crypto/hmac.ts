@@ -4,7 +4,7 @@
  * client creates it with the platform's own crypto.
  */
 
-/** Lowercase, as every HTTP library passes headers; the case has no meaning in HTTP. */
+/** In lower case, as every HTTP library passes headers; HTTP ignores the case. */
 export const AUTH_HEADER = {
   API_KEY: 'x-svc-api-key',
   PASSPHRASE: 'x-svc-passphrase',
@@ -16,7 +16,7 @@ export const AUTH_HEADER = {
 
 export const NONCE_FORM = /^[A-Za-z0-9_-]{16,64}$/;
 
-/** Lowercase hex SHA-256 of no bytes, which version 2 signs for a request without a body. */
+/** The SHA-256 of no bytes in lowercase hex, which version 2 signs for a request without a body. */
 export const EMPTY_BODY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
 /** Version 2. `path` is the path with its query exactly as sent; `bodySha256` is lowercase hex. */
@@ -31,8 +31,8 @@ export function stringToSignV2(
 }
 
 /**
- * Version 1: this text and then the raw bytes of the body, without a separator. The two are apart because a body is
- * bytes: decoding it to text would sign something else wherever it is not valid UTF-8.
+ * Version 1: this text and then the raw bytes of the body, without a separator. They are separate because a body is
+ * bytes: decoding it to text would sign something else if it is not valid UTF-8.
  */
 export function stringToSignV1(timestamp: string, method: string, path: string): string {
   return timestamp + method + path;

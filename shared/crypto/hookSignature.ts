@@ -5,8 +5,8 @@
  *     X-Hook0-Signature: t=1728394718,v0=9f8e…,h=content-type x-event-id,v1=a1b2…
  *
  * Invariants:
- *   HOOK-1  A body counts if one of the secrets has signed it, at most MAX_AGE_SEC ago or ahead. Where there is a `v1`,
- *           it alone decides, so that changing a header that it covers does not fall back on `v0`.
+ *   HOOK-1  A body counts if one of the secrets has signed it, at most MAX_AGE_SEC ago or ahead. If there is a `v1`,
+ *           only `v1` decides, so that changing a covered header does not lead to a fallback to `v0`.
  *   HOOK-2  Codes are compared in constant time.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -23,13 +23,13 @@ const HEADER_NAME = /^[a-z0-9-]{1,64}$/;
 /** The headers of a request, by name in lower case. */
 type HookHeaders = Readonly<Record<string, string | undefined>>;
 
-/** The names of the headers that the code covers, in lower case: none where only the body is signed. */
+/** The names of the headers that the code covers, in lower case; empty if only the body is signed. */
 type SignedHook = { readonly covered: readonly string[] };
 
-/** The new one and the old one while they are exchanged. */
+/** The new and the old secret while they are being replaced. */
 type Secrets = readonly string[];
 
-/** @returns null for a body that none of the secrets has signed lately. */
+/** @returns null if none of the secrets has signed the body recently. */
 export function checkHook(secrets: Secrets, headers: HookHeaders, body: Uint8Array, nowMs: number): SignedHook | null {
   const parts = tryParse(headers[HOOK_SIGNATURE] ?? '');
   if (parts === null || Math.abs(nowMs / 1000 - Number(parts.time)) > MAX_AGE_SEC) return null;
@@ -40,7 +40,7 @@ export function checkHook(secrets: Secrets, headers: HookHeaders, body: Uint8Arr
   return { covered: names!.split(' ') };
 }
 
-/** @returns the header of a body that is sent now, with both codes; `headers` are those that `v1` covers. */
+/** @returns the header for a body that is sent now, with both codes; `headers` are the headers that `v1` covers. */
 export function signHook(
   secret: string,
   headers: Readonly<Record<string, string>>,
@@ -61,7 +61,7 @@ function tryParse(header: string): Parts | null {
   const parts = new Map<string, string>();
   for (const part of header.split(',')) {
     const [, name, value] = /^([a-z0-9]+)=(.*)$/.exec(part.trim()) ?? [];
-    // A second value of the same name would leave open which of them counts.
+    // A second value of the same name would make it ambiguous which one counts.
     if (name === undefined || parts.has(name)) return null;
     parts.set(name, value);
   }
@@ -71,7 +71,7 @@ function tryParse(header: string): Parts | null {
   return { time, v0, v1, names: parts.get('h') };
 }
 
-/** The text before the body that `v1` covers; null where a header that it names is not there. */
+/** The text before the body that `v1` covers; null if a header that it names is missing. */
 function tryCoveredText(time: string, names: string, headers: HookHeaders): string | null {
   const covered = names.split(' ');
   if (covered.length > MAX_COVERED || !covered.every((name) => HEADER_NAME.test(name))) return null;

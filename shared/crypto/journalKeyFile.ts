@@ -1,6 +1,6 @@
 /**
- * The file of a data directory that holds the key of its journals, sealed under the master key. A program without
- * the master key can neither write a row or a snapshot that the exchange takes for its own, nor check one.
+ * The file of a data directory that holds the key of its journals, sealed under the master key. A program without the
+ * master key can neither write a row or snapshot that the exchange accepts as its own, nor check one.
  */
 import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { syncDirectory } from '../base/syncDirectory.ts';
 import { openSecret, sealSecret } from './secretBox.ts';
 
 export const JOURNAL_KEY_FILE = 'journal.key';
-/** The owner of the sealed key, and in a cluster also the row of the table `platform` that members share it by. */
+/** The owner of the sealed key; in a cluster also the row of the table `platform` by which members share the key. */
 export const SEALED_JOURNAL_KEY = 'journal_key';
 const SECRET_BYTES = 32;
 
@@ -22,7 +22,7 @@ export function hasJournalKey(dataDir: string): boolean {
 }
 
 /**
- * Throws when the file is missing or damaged, or was sealed under another master key.
+ * Throws if the file is missing or damaged, or was sealed under another master key.
  * @param suffix of the file's name
  */
 export function readJournalKey(dataDir: string, masterKey: Uint8Array, suffix = ''): JournalKey {
@@ -31,12 +31,12 @@ export function readJournalKey(dataDir: string, masterKey: Uint8Array, suffix = 
   return { secret: Buffer.from(content.secret, 'hex'), keyedFrom: content.keyed_from };
 }
 
-/** Makes a new key. @param keyedFrom by shard, the first record that will be written with it. */
+/** Makes a new key. @param keyedFrom by shard: the first record that will be written with it. */
 export function makeJournalKey(keyedFrom: readonly number[]): JournalKey {
   return { secret: randomBytes(SECRET_BYTES), keyedFrom };
 }
 
-/** After a crash at any moment the file is the old one or the new one. */
+/** After a crash at any moment the file is either the old one or the new one. */
 export function writeJournalKey(
   dataDir: string,
   masterKey: Uint8Array,
@@ -54,7 +54,7 @@ export function readSealedJournalKey(dataDir: string): string {
   return readFileSync(join(dataDir, JOURNAL_KEY_FILE), 'utf8').trim();
 }
 
-/** After a crash at any moment the file is the old one or the new one. */
+/** After a crash at any moment the file is either the old one or the new one. */
 export function writeSealedJournalKey(dataDir: string, sealed: string, suffix = ''): void {
   const path = join(dataDir, JOURNAL_KEY_FILE + suffix);
   const fd = openSync(`${path}.new`, 'w', 0o600);

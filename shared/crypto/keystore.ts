@@ -1,11 +1,11 @@
 /**
- * Encrypted JSON keystores of version 3, as wallets write them (scrypt and AES-128-CTR). No error has a part of the
- * secret or of the password.
+ * Encrypted JSON keystores of version 3, as wallets write them (scrypt and AES-128-CTR). No error contains a part of
+ * the secret or of the password.
  */
 import { createDecipheriv, scryptSync, timingSafeEqual } from 'node:crypto';
 import { keccak256 } from './keccak.ts';
 
-/** Memory that the derivation of a keystore's key may take: that of the strongest that wallets write. */
+/** The memory that the derivation of a keystore's key may take: enough for the strongest that wallets write. */
 const MOST_SCRYPT_BYTES = 2 ** 29;
 const REFUSED = 'the keystore cannot be opened: it is malformed, or the password is another one';
 
@@ -21,7 +21,7 @@ type Keystore = {
   };
 };
 
-/** @param keystore the text of the file. @returns the secret key: 0x and 64 hex digits. */
+/** @param keystore the content of the file. @returns the secret key: 0x and 64 hex digits. */
 export function openKeystore(keystore: string, password: string): string {
   try {
     return `0x${decrypt(JSON.parse(keystore), password).toString('hex')}`;

@@ -9,7 +9,7 @@ import { openSecret, sealSecret } from './secretBox.ts';
 export type SessionKeyRow = {
   readonly kid: string;
   readonly public_jwk: string;
-  /** Null: the key only verifies any more. */
+  /** Null: the key is only used to verify. */
   readonly sealed_private: Buffer | null;
   readonly created_ms: number;
 };
@@ -17,7 +17,7 @@ export type SessionKeyRow = {
 export function makeSessionKey(masterKey: Uint8Array, nowMs: number): SessionKeyRow {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const { crv, kty, x, y } = publicKey.export({ format: 'jwk' });
-  // The members of a thumbprint, in its order.
+  // The members of a thumbprint, in their prescribed order.
   const members = JSON.stringify({ crv, kty, x, y });
   const kid = hash('sha256', members, 'base64url');
   const der = privateKey.export({ format: 'der', type: 'pkcs8' });

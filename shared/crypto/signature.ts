@@ -19,7 +19,7 @@ const HALF_ORDER = bytesOf('7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe9
 assert(ORDER.length === SCALAR_BYTES && HALF_ORDER.length === SCALAR_BYTES, 'signature: limits are scalars');
 assert(SIGNATURE_BYTES === 2 * SCALAR_BYTES + 1, 'signature: r, s and v');
 
-/** The recovery bit 0 or 1 of a well-formed signature, otherwise NOT_CANONICAL. */
+/** Returns the recovery bit 0 or 1 of a well-formed signature, otherwise NOT_CANONICAL. */
 export function recoveryBit(signature: Uint8Array, offset: number): number {
   if (signature.length < offset + SIGNATURE_BYTES) return NOT_CANONICAL;
   const sOffset = offset + SCALAR_BYTES;
@@ -31,7 +31,10 @@ export function recoveryBit(signature: Uint8Array, offset: number): number {
   return NOT_CANONICAL;
 }
 
-/** True if the address of an uncompressed public key (0x04 | x | y) is the signer's; the zero address never is. */
+/**
+ * Returns true if the address of an uncompressed public key (0x04 | x | y) is the signer's. The zero address never
+ * matches.
+ */
 export function isAddressOf(
   publicKeyXY: Uint8Array,
   keccak: Keccak256,
@@ -54,7 +57,7 @@ function isZero(bytes: Uint8Array, offset: number): boolean {
   return true;
 }
 
-/** Negative, zero or positive as the scalar at `offset` is below, equal to or above the limit. */
+/** Negative, zero or positive if the scalar at `offset` is below, equal to or above the limit. */
 function compare(bytes: Uint8Array, offset: number, limit: Uint8Array): number {
   for (let index = 0; index < SCALAR_BYTES; index++) {
     const difference = bytes[offset + index] - limit[index];

@@ -4,12 +4,12 @@ import { ADDRESS_BYTES, HASH_BYTES, tryParseHex } from '../base/hex.ts';
 import { keccak256 } from './keccak.ts';
 import { isAddressOf, NOT_CANONICAL, recoveryBit, SIGNATURE_BYTES } from './signature.ts';
 
-/** True if the key of the address has signed the text. @param signature 0x and 130 hex digits. */
+/** Returns true if the key of the address has signed the text. @param signature 0x and 130 hex digits. */
 export function isSignedBy(address: string, text: string, signature: string): boolean {
   return isDigestSignedBy(address, textDigest(text), signature);
 }
 
-/** True if the key of the address has signed the digest. @param signature 0x and 130 hex digits. */
+/** Returns true if the key of the address has signed the digest. @param signature 0x and 130 hex digits. */
 export function isDigestSignedBy(address: string, digest: Uint8Array, signature: string): boolean {
   const [bytes, signer] = [new Uint8Array(SIGNATURE_BYTES), new Uint8Array(ADDRESS_BYTES)];
   if (!tryParseHex(signature, SIGNATURE_BYTES, bytes, 0) || !tryParseHex(address, ADDRESS_BYTES, signer, 0))
@@ -32,7 +32,7 @@ export function textDigest(text: string): Uint8Array {
   return digest.subarray(0, HASH_BYTES);
 }
 
-/** Takes a millisecond or two, which the limits of sign-ins bound. */
+/** Takes a millisecond or two; the limits of sign-ins bound how often. */
 function recover(rs: Uint8Array, bit: number, digest: Uint8Array): Uint8Array {
   const recoverable = Uint8Array.of(bit, ...rs);
   return secp256k1.Signature.fromBytes(recoverable, 'recovered').recoverPublicKey(digest).toBytes(false);

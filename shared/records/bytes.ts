@@ -7,12 +7,12 @@ import { assert } from '../base/assert.ts';
 /** A value that SQLite binds. A number stays a number and a bigint a bigint, because SQLite binds them differently. */
 export type SqlValue = null | number | bigint | string | Uint8Array;
 
-/** A record that is not what its writer wrote, or does not follow from what is here. */
+/** A record that differs from what its writer wrote, or does not follow from the present state. */
 export class RecordError extends Error {}
 
 const KIND = { NULL: 0, WHOLE: 1, NEGATIVE: 2, REAL: 3, BIG: 4, TEXT: 5, BYTES: 6 } as const;
 const FIRST_BYTES = 256;
-/** Seven bits a byte: a safe integer has at most 53. */
+/** Seven bits per byte: a safe integer has at most 53. */
 const LONGEST_NUMBER = 8;
 
 export class ByteWriter {
@@ -56,7 +56,7 @@ export class ByteWriter {
     else this.#kind(KIND.BYTES).bytes(value);
   }
 
-  /** A copy of what was written. */
+  /** A copy of the bytes written so far. */
   done(): Buffer {
     return Buffer.from(this.#bytes.subarray(0, this.#length));
   }

@@ -1,14 +1,14 @@
 /**
- * The keys of the rows that a follower's records have changed, so that what is kept in memory of a large table is read
- * again row by row. Triggers of the connection note them, also for rows that SQLite deletes by itself.
- * Owner: the thread with the connection.
+ * The keys of the rows that a follower's records have changed, so that cached rows of a large table are read again one
+ * by one. Triggers of the connection note them, even for rows that SQLite deletes by itself. Owner: the thread with the
+ * connection.
  */
 import type { Database } from 'better-sqlite3';
 import type { SqlValue } from './bytes.ts';
 
 type RowKey = readonly SqlValue[];
 
-/** The columns that name a row, by table. */
+/** The key columns by table. */
 type KeyColumns = { readonly [table: string]: readonly string[] };
 
 const EVENTS = { INSERT: ['NEW'], UPDATE: ['OLD', 'NEW'], DELETE: ['OLD'] } as const;
@@ -22,7 +22,7 @@ export class ChangedRows {
   constructor(database: Database, columns: KeyColumns) {
     this.#database = database;
     this.#columns = columns;
-    // Two keys of one table differ in their texts, and a bigint has none in JSON: no key is one.
+    // Different keys of a table must have different texts. JSON has no text for a bigint, so no key is a bigint.
     database.function('note_changed_row', { varargs: true }, (table: unknown, ...key: unknown[]) => {
       const rows = this.#rows.get(table as string) ?? new Map<string, RowKey>();
       this.#rows.set(table as string, rows.set(JSON.stringify(key), key as RowKey));
@@ -31,14 +31,14 @@ export class ChangedRows {
     for (const [name, sql] of this.#triggers()) database.exec(`CREATE TEMP TRIGGER ${name} ${sql}`);
   }
 
-  /** The keys since the last call, each once, in the order in which they changed first. */
+  /** The keys since the last call, each once, in the order of their first change. */
   take(): TakenRows {
     const rows = this.#rows;
     this.#rows = new Map();
     return new TakenRows(rows);
   }
 
-  /** Rows are noted no more: the member leads. */
+  /** Ends the noting of rows, because the member leads. */
   stop(): void {
     for (const [name] of this.#triggers()) this.#database.exec(`DROP TRIGGER temp.${name}`);
   }
@@ -70,12 +70,12 @@ export class TakenRows {
     return [...(this.#rows.get(table)?.values() ?? [])];
   }
 
-  /** Of a table whose key is one number. */
+  /** The keys of a table whose key is one number. */
   numbersOf(table: string): readonly number[] {
     return this.keysOf(table).map(([key]) => key as number);
   }
 
-  /** Of a table whose key is one text. */
+  /** The keys of a table whose key is one text. */
   textsOf(table: string): readonly string[] {
     return this.keysOf(table).map(([key]) => key as string);
   }

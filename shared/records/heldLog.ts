@@ -1,4 +1,4 @@
-/** The way of one stream's records into the replicated log. */
+/** The interface through which one stream's records get into the replicated log. */
 export type RecordLog = {
   put(sequence: number, bytes: Uint8Array): void;
   /** The last record that the log holds. */
@@ -6,6 +6,8 @@ export type RecordLog = {
 };
 
 export type HeldLog = RecordLog & {
-  /** Rejects when it is not known whether the log will hold it: it cannot be written, or another member leads. */
+  /**
+   * Rejects if it is unknown whether the log will hold the record: the log cannot be written, or another member leads.
+   */
   whenHeld(sequence: number): Promise<void>;
 };

@@ -1,4 +1,4 @@
-/** The tables of members of an older version, over which they repeat the records of this one (RECORDS-8). */
+/** The tables of members of an older version; those members repeat this member's records over them (RECORDS-8). */
 import type { Database } from 'better-sqlite3';
 import { errorMessage } from '../base/thrown.ts';
 
@@ -11,7 +11,7 @@ export class OlderTables {
     this.#empty = empty;
   }
 
-  /** Throws for a statement that cannot be run over them. */
+  /** Throws for a statement that cannot be run over these tables. */
   requireStatement(sql: string): void {
     if (this.#known.has(sql)) return;
     try {
@@ -23,7 +23,7 @@ export class OlderTables {
     this.#known.add(sql);
   }
 
-  /** Throws for a table that is not one of them. */
+  /** Throws if the table is not one of them. */
   requireTable(table: string): void {
     this.requireStatement(`SELECT 1 FROM ${table}`);
   }

@@ -1,6 +1,6 @@
 /**
- * The connection of a SQLite file whose changes are records, as stores see it: what they write goes through its
- * recorder (recordedFile.ts), and what they read does not.
+ * The connection of a SQLite file whose changes are records, as stores see it: their writes go through the recorder
+ * (recordedFile.ts), their reads do not.
  */
 import type { Database, Statement as SqliteStatement } from 'better-sqlite3';
 import type { SqlValue } from './bytes.ts';
@@ -12,7 +12,7 @@ export type StoreDatabase = Pick<Database, 'prepare' | 'inTransaction' | 'readon
   exec(sql: string): unknown;
   close(): unknown;
   transaction<A extends unknown[], R>(body: (...values: A) => R): (...values: A) => R;
-  /** The member follows a leader: its stores write nothing by themselves. */
+  /** True while the member follows a leader: then its stores write nothing by themselves. */
   readonly isFollowing?: boolean;
 };
 
@@ -23,7 +23,7 @@ type Recorder = {
   write<R>(sql: string, values: readonly SqlValue[], table: string, run: () => R): R;
 };
 
-/** The connection as stores see it: statements that only read are those of the connection itself. */
+/** The connection as stores see it: statements that only read are the connection's own. */
 export class RecordedDatabase implements StoreDatabase {
   readonly #file: Recorder;
   readonly #raw: Database;
@@ -61,7 +61,7 @@ export class RecordedDatabase implements StoreDatabase {
     return this.#raw.pragma(source, options);
   }
 
-  /** Not recorded: stores write by statements. */
+  /** Not recorded; stores write by statements. */
   exec(sql: string): void {
     this.#raw.exec(sql);
   }

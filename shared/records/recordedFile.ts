@@ -1,12 +1,12 @@
 /**
- * A SQLite file whose changes are records of the replicated log: what one member writes, the others write again.
+ * A SQLite file whose changes are records of the replicated log: the other members repeat the writes of the leader.
  * Owner: the thread with the connection.
  *
  *   leads     statement ──► file ──┬─ commit ──► put(record) ──► log
  *                                  └─ record_end and record_queue, in the same transaction
- *   follows   log ──► apply(record) ──► the same statements, in one transaction ──► which rows are other ones
+ *   follows log ──► apply(record) ──► the same statements, in one transaction ──► which rows have changed
  *
- * Without a cluster there is none of this: the stores have the plain connection.
+ * Without a cluster none of this exists: the stores use the plain connection.
  *
  * Invariants:
  *   RECORDS-1  A transaction is one record, with the next sequence, or none where it changed local rows only. The file
@@ -17,10 +17,10 @@
  *              nothing.
  *   RECORDS-4  A record is put in the turn of its commit, so it is in the log before anything that follows from it.
  *   RECORDS-5  A record of the queue can be taken back by what the file keeps with it (undo.ts), before any store has
- *              opened the file: a start does so with those that the log never held. A file that has another record
- *              than the log all the same is refused.
+ *              opened the file: a start does so with those that the log never held. A file that has another record than
+ *              the log all the same is refused.
  *   RECORDS-6  After `leadHeld` a record is in the file only once the log holds it: the file is never ahead of the log,
- *              its queue is empty, and nothing in it is ever taken back.
+ *              its queue is empty, and nothing in it is ever undone.
  *   RECORDS-7  What is derived follows from the values in the record and from what every member has: its rows are in no
  *              record, and their number has to be the same where it is derived again.
  *   RECORDS-8  A statement of a record names its columns, and of a lead with older tables than this file's no record
@@ -51,29 +51,29 @@ export type FileRecord = { readonly sequence: number; readonly bytes: Uint8Array
 type RecordedFileOptions = {
   readonly database: Database;
   readonly isFollowing: boolean;
-  /** True for the rows that each member keeps for itself. @param first the first value of the statement */
+  /** Returns true for rows that each member keeps for itself. @param first the first value of the statement */
   readonly isLocal: (table: string, first: unknown) => boolean;
-  /** RECORDS-7. Makes the rows that follow from these values; called in the transaction of the record. */
+  /** RECORDS-7. Writes the rows that follow from these values; called in the transaction of the record. */
   readonly derive?: (values: readonly SqlValue[]) => void;
-  /** True for the tables whose rows may be derived. */
+  /** Returns true for tables whose rows may be derived. */
   readonly mayDerive?: (table: string) => boolean;
 };
 
 type EndRow = { sequence: number; link: Uint8Array };
 
 const SCHEMA_URL = new URL('../../data/schema/records.sql', import.meta.url);
-/** In the place of the SQL of what is derived. */
+/** Stands in place of the SQL of derived rows. */
 const DERIVED = 'DERIVED';
-/** Statements that a follower keeps prepared: the stores have a few hundred. */
+/** The number of statements that a follower keeps prepared: the stores have a few hundred. */
 const MOST_PREPARED = 1000;
 
-/** RECORDS-7. What a record derives rows from, in its order. */
+/** RECORDS-7. The values from which a record derives rows, in the record's order. */
 export function derivedValues({ bytes }: FileRecord): readonly (readonly SqlValue[])[] {
   return decodeStatements(bytes).statements.flatMap(({ sql, values }) => (sql === DERIVED ? [values] : []));
 }
 
 export class RecordedFile {
-  /** For the stores. */
+  /** The connection for the stores. */
   readonly database: StoreDatabase;
   readonly #raw: Database;
   readonly #isLocal: RecordedFileOptions['isLocal'];
@@ -81,18 +81,18 @@ export class RecordedFile {
   readonly #mayDerive: RecordedFileOptions['mayDerive'];
   #isFollowing: boolean;
   #log: RecordLog | null = null;
-  /** RECORDS-8. Null for a lead with the tables of this file. */
+  /** RECORDS-8. Null for a lead with the same tables as this file. */
   #older: OlderTables | null = null;
-  /** RECORDS-6. Returns when the log holds the record. */
+  /** RECORDS-6. Returns once the log holds the record. */
   #hold: ((record: FileRecord) => void) | null = null;
-  /** Rows that were changed since the derivation at hand began; null outside of one. */
+  /** The number of rows changed since the present derivation began; null outside of one. */
   #derivedChanges: number | null = null;
   #end: EndRow;
-  /** The last record that is known to be the one of the log. */
+  /** The last record that is known to equal the log's. */
   #shared: number;
-  /** A transaction of this file is open. */
+  /** True while a transaction of this file is open. */
   #isOpen = false;
-  /** Of the transaction that is open. */
+  /** The statements of the open transaction. */
   #statements: Statement[] = [];
   /** Null while another member leads. */
   #undo: RecordUndo | null = null;
@@ -130,7 +130,7 @@ export class RecordedFile {
     return this.#end.sequence;
   }
 
-  /** A follower has the records of the log up to this one; later ones of its own may be others. */
+  /** The file agrees with the log up to this record; later records of its own may differ. */
   get sharedSequence(): number {
     return this.#shared;
   }
@@ -139,20 +139,20 @@ export class RecordedFile {
     return this.#isFollowing;
   }
 
-  /** The records that the log may not have, oldest first (RECORDS-2). */
+  /** The records that the log may lack, oldest first (RECORDS-2). */
   queue(): FileRecord[] {
     return prepared<[], FileRecord>(this.#raw, 'SELECT sequence, bytes FROM record_queue ORDER BY sequence').all();
   }
 
-  /** From now on records of another member come. */
+  /** From now on this member applies the records of another member. */
   follow(): void {
     assert(this.#log === null, 'RECORDS-3: a member that has led does not follow');
     this.#isFollowing = true;
   }
 
   /**
-   * From now on this member leads: the queue is put into the log, then each new record.
-   * @param older RECORDS-8; null where the lead has the tables of this file
+   * From now on this member leads: it puts the queue into the log, then each new record.
+   * @param older RECORDS-8; null if the lead has the same tables as this file
    */
   lead(log: RecordLog, older: OlderTables | null = null): void {
     this.#isFollowing = false;
@@ -171,7 +171,7 @@ export class RecordedFile {
   }
 
   /**
-   * RECORDS-3. A record that the file contains already changes nothing. Not synced by itself: the caller decides.
+   * RECORDS-3. A record that the file already contains changes nothing. The caller decides whether to sync.
    * @returns the tables of its statements.
    */
   apply({ sequence, bytes }: FileRecord): ReadonlySet<string> {
@@ -204,8 +204,9 @@ export class RecordedFile {
   }
 
   /**
-   * One transaction, and its record (RECORDS-1). Inside of another one it is a part of that. Where the connection has
-   * one that is not of this file, as a start with newer tables has, the record is in the file with the rest of it.
+   * Runs one transaction and makes its record (RECORDS-1). Inside of another transaction it is a part of that one. If
+   * the connection already has a transaction that is not this file's, as at a start with newer tables, the record is
+   * committed together with it.
    */
   transact<R>(body: () => R): R {
     if (this.#isOpen) return this.#nested(body);
@@ -233,7 +234,7 @@ export class RecordedFile {
     });
   }
 
-  /** RECORDS-7. One transaction, or a part of the one that is open. */
+  /** RECORDS-7. Runs as one transaction, or as a part of the open one. */
   derive(values: readonly SqlValue[]): void {
     assert(!this.#isFollowing, 'RECORDS-3: who follows writes nothing of its own accord');
     this.transact(() => {

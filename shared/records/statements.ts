@@ -1,10 +1,9 @@
 /**
  * A record of statements: the writing statements of one transaction of a SQLite file, with the values they were run
- * with and the numbers of rows that they changed. Run again in the same state they make the same state.
+ * with and the numbers of rows that they changed. Running them again in the same state gives the same result.
  *
- *   record     version 1 · link · number of statements · statement …
- *   link       16 bytes: of the SHA-256 of the record before, zeros for the first
- *   statement  SQL · rows that it changed · number of values · value …
+ *   record version 1 · link · number of statements · statement … link 16 bytes of the SHA-256 of the previous record,
+ *   zeros for the first statement SQL · rows that it changed · number of values · value …
  *
  * The values of a statement with named parameters come in the order in which the SQL names them first.
  */
@@ -15,7 +14,7 @@ import { ByteReader, ByteWriter, RecordError, type SqlValue } from './bytes.ts';
 export type Statement = {
   readonly sql: string;
   readonly values: readonly SqlValue[];
-  /** Rows that it changed. */
+  /** The number of rows that it changed. */
   readonly changes: number;
 };
 
@@ -40,7 +39,7 @@ export function encodeStatements({ link, statements }: StatementRecord): Buffer 
   return writer.done();
 }
 
-/** Throws a RecordError for bytes that are no such record. */
+/** Throws a RecordError if the bytes are not such a record. */
 export function decodeStatements(bytes: Uint8Array): StatementRecord {
   const reader = new ByteReader(bytes);
   const version = reader.byte();
@@ -63,21 +62,23 @@ export function linkAfter(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(hash('sha256', bytes, 'buffer').subarray(0, LINK_BYTES));
 }
 
-/** The names of the parameters, each once, in order; empty for a statement whose parameters have no names. */
+/** The names of the parameters, each once, in order; empty if the statement's parameters have no names. */
 export function parameterNames(sql: string): readonly string[] {
   return [...new Set([...sql.matchAll(/[$@:]([A-Za-z_]\w*)/g)].map(([, name]) => name!))];
 }
 
 /**
- * The statement with the names of the columns that it writes, where it leaves them out: it writes the same where later
- * versions have added columns to the table.
+ * Adds the names of the written columns to a statement that leaves them out: so it writes the same after later versions
+ * have added columns to the table.
  */
 export function withColumns(sql: string, columnsOf: (table: string) => readonly string[]): string {
   const bare = /^(\s*INSERT(?:\s+OR\s+\w+)?\s+INTO\s+(\w+))(\s+(?:VALUES|SELECT)\b.*)$/is.exec(sql);
   return bare === null ? sql : `${bare[1]} (${columnsOf(bare[2]).join(', ')})${bare[3]}`;
 }
 
-/** The table that a statement writes. Throws for a statement of another form: it could not be declared. */
+/**
+ * The table that a statement writes. Throws if the statement has another form, because then its table cannot be known.
+ */
 export function writtenTable(sql: string): string {
   const match = /^\s*(?:INSERT(?:\s+OR\s+\w+)?\s+INTO|UPDATE(?:\s+OR\s+\w+)?|DELETE\s+FROM)\s+(\w+)/i.exec(sql);
   if (match === null) throw new RecordError(`a statement that no record can have: ${sql}`);

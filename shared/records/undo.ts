@@ -1,8 +1,8 @@
 /**
- * The undo of records: what takes back the rows that a record has written, in case the log never holds it. Triggers of
- * the connection of a member that leads note it, also for rows that SQLite removes by itself, and it is kept in the
- * file, in the transaction of the record, until the log is known to hold the record.
- * Owner: the thread with the connection.
+ * The undo of records: statements that revert the rows that a record has written, in case the log never holds it. On a
+ * leader, triggers of the connection note them, even for rows that SQLite removes by itself. They are stored in the
+ * file, in the transaction of the record, until the log is known to hold the record. Owner: the thread with the
+ * connection.
  *
  * Invariants:
  *   UNDO-1  Statements of an undo bring every recorded row, and the counter of each table, to what it was before the
@@ -14,7 +14,7 @@ import type { Database } from 'better-sqlite3';
 import { RecordError, type SqlValue } from './bytes.ts';
 import { decodeStatements, encodeStatements, NO_LINK, type Statement } from './statements.ts';
 
-/** A trigger notes this statement, with columns of its row as values. */
+/** The statement that a trigger notes, with columns of its row as values. */
 type Noted = { readonly table: string; readonly sql: string };
 type Column = { readonly name: string; readonly type: string; readonly pk: number };
 
@@ -24,13 +24,13 @@ export class RecordUndo {
   readonly #database: Database;
   readonly #isLocal: (table: string, first: unknown) => boolean;
   readonly #noted: Noted[] = [];
-  /** Of the transaction that is open, in the order in which rows were written. */
+  /** The statements of the open transaction, in the order in which rows were written. */
   #statements: Statement[] = [];
 
   constructor(database: Database, isLocal: (table: string, first: unknown) => boolean) {
     this.#database = database;
     this.#isLocal = isLocal;
-    // A row that another one replaces is removed with its triggers only then.
+    // Only with this setting do triggers fire for a row that is removed because another replaces it.
     database.pragma('recursive_triggers = ON');
     const options = { varargs: true, safeIntegers: true };
     database.function('note_undo', options, (at: unknown, first: unknown, ...values: unknown[]) => {
@@ -41,17 +41,17 @@ export class RecordUndo {
     for (const table of tables) if (!table.startsWith('sqlite_') && !isLocal(table, undefined)) this.#watch(table);
   }
 
-  /** Statements so far in the transaction that is open. */
+  /** The number of statements so far in the open transaction. */
   get length(): number {
     return this.#statements.length;
   }
 
-  /** A part of the transaction was rolled back. */
+  /** Called after a part of the transaction was rolled back. */
   keepFirst(length: number): void {
     this.#statements.length = length;
   }
 
-  /** UNDO-1. The undo of the transaction, and the beginning of the next one. */
+  /** UNDO-1. Returns the undo of the transaction, and begins the next one. */
   take(): Uint8Array {
     const statements = this.#statements.toReversed();
     this.#statements = [];
@@ -95,7 +95,7 @@ export class RecordUndo {
     if (/AUTOINCREMENT/i.test(sql)) this.#watchCounter(table, note);
   }
 
-  /** The counter has the value of before only until the first row is written, and is not there at first. */
+  /** The counter has its old value only until the first row is written, and does not exist at first. */
   #watchCounter(table: string, note: (statement: string, side: string, values: readonly string[]) => string): void {
     const remove = note('DELETE FROM sqlite_sequence WHERE name = ?', 'NEW', [`'${table}'`]);
     const put = note('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)', 'NEW', [`'${table}'`, 'seq']);
@@ -108,9 +108,9 @@ export class RecordUndo {
   }
 }
 
-/** UNDO-2. Throws a RecordError, and changes nothing, where the undo of a record is not in the file. */
+/** UNDO-2. Throws a RecordError, and changes nothing, if the file lacks the undo of a record. */
 export function takeBack(database: Database, from: number): void {
-  // A row may be there before the one that it refers to; all of them are there before.
+  // A row may be restored before the row to which it refers; in the end all of them are there.
   database.pragma('foreign_keys = OFF');
   try {
     database.transaction(() => takeBackAll(database, from)).immediate();

@@ -1,4 +1,4 @@
-/** Spans of time that statistics are kept by. A bucket is named by its start, a multiple of its span. */
+/** Spans of time by which statistics are kept. The name of a bucket is its start, a multiple of its span. */
 export const MINUTE_MS = 60_000;
 export const FIVE_MINUTES_MS = 300_000;
 export const FIFTEEN_MINUTES_MS = 900_000;
@@ -11,8 +11,9 @@ export function bucketOf(timeMs: number, spanMs: number): number {
 }
 
 /**
- * Rows by the hour of what changes are kept for so long before the newest of them: all of them, and the first of each
- * day. Windows of a week are read by the hour, those of a year by the day; a day more is kept than is read.
+ * Rows by the hour are kept up to this age, counted from the newest change: all of them up to HOURS_KEPT_MS, the first
+ * of each day up to DAYS_KEPT_MS. Windows of a week are read by the hour, windows of a year by the day; one day more is
+ * kept than is read.
  */
 export const HOURS_KEPT_MS = 8 * DAY_MS;
 export const DAYS_KEPT_MS = 366 * DAY_MS;

@@ -16,7 +16,7 @@ export const CANDLE_SPANS_MS = {
 } as const;
 export type CandleInterval = keyof typeof CANDLE_SPANS_MS;
 
-/** Of the volumes the trades that count (EXCHANGESTATS-3). */
+/** Volumes cover only the trades that count (EXCHANGESTATS-3). */
 export const CANDLES = table(
   'candles',
   {
@@ -25,9 +25,9 @@ export const CANDLES = table(
     start_ms: INTEGER,
     trades: INTEGER,
     tokens_atomic: BIG_INTEGER,
-    /** At the prices of Yes; at those of No it is the remainder of a USDC a token. */
+    /** At the prices of Yes; at the prices of No it is the remainder to one USDC per token. */
     notional_micro: BIG_INTEGER,
-    /** At the takers' prices, as all volumes. */
+    /** At the takers' prices, like all volumes. */
     volume_micro: BIG_INTEGER,
     open_ticks: INTEGER,
     high_ticks: INTEGER,

@@ -17,9 +17,9 @@ export const CATALOG_EVENTS = table(
     /** A JSON array of names. */
     teams: TEXT,
     start_ms: INTEGER,
-    /** Its markets that a shard has opened... */
+    /** The number of its markets that a shard has opened... */
     markets: INTEGER,
-    /** ...and those of them that are active, locked or resolving. */
+    /** ...and the number of those that are active, locked or resolving. */
     live_markets: INTEGER,
   },
   {
@@ -27,7 +27,7 @@ export const CATALOG_EVENTS = table(
       'INDEX catalog_events_status ON catalog_events (status)',
       'INDEX catalog_events_category ON catalog_events (category)',
       'INDEX catalog_events_category_status ON catalog_events (category, status)',
-      // Pages of browse are in the order of the start, and most show events with live markets only.
+      // Pages of browse are sorted by the start, and most show only events with live markets.
       'INDEX catalog_events_by_start ON catalog_events (status, start_ms, event, live_markets)',
       'INDEX catalog_events_category_by_start ON catalog_events (category, status, start_ms, event, live_markets)',
       'INDEX catalog_events_league_by_start ON catalog_events (sport_league, status, start_ms, event, live_markets)',
@@ -35,7 +35,7 @@ export const CATALOG_EVENTS = table(
   },
 );
 
-/** The number of events of each status: in a category, and in all of them under ALL_CATEGORIES. */
+/** The number of events of each status: by category, and over all categories under ALL_CATEGORIES. */
 export const EVENT_COUNTS = table(
   'event_counts',
   { category: TEXT, status: TEXT, events: column<number>('INTEGER NOT NULL CHECK (events >= 0)') },

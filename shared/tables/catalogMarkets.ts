@@ -1,18 +1,18 @@
 /**
- * The markets of the catalogue, for lists: one row each, from control.db, with what the journals say of the market
- * once its shard has opened it. Lists show rows with a facet only.
+ * The markets of the catalogue, for lists: one row each, from control.db, with the journals' facts about the market
+ * once its shard has opened it. Lists show only rows with a facet.
  *
- * A facet is what most lists filter by, as one number: the status of the market and how far its deployment is. A list
- * walks one range of an index for each facet it wants (gateway/markets/catalogListsQueries.ts), so every order has an
- * index by facet, and one by category and facet. The order of creation is that of the primary key.
+ * A facet is one number by which most lists filter: the status of the market and of its deployment. For each wanted
+ * facet a list scans one range of an index (gateway/markets/catalogListsQueries.ts), so every sort order has an index
+ * by facet, and one by category and facet. The order of creation is that of the primary key.
  */
 import { DEPLOY_STATUS_NAMES, MARKET_STATUS_NAMES } from '../base/codes.ts';
 import { BLOB, column, INTEGER, INTEGER_KEY, NULLABLE_INTEGER, NULLABLE_TEXT, searchTable, table } from './table.ts';
 
-/** The columns by which markets are listed, besides their creation. Each has two indexes. */
+/** The columns by which markets are sorted, besides creation. Each has two indexes. */
 const SORTED_COLUMNS = ['updated_ms', 'title', 'start_ms', 'end_ms', 'status', 'volume_micro'] as const;
 
-/** A row comes into the indexes at once, when it is listed. */
+/** A row enters the indexes when it is listed. */
 const LISTED = 'WHERE facet IS NOT NULL';
 
 export const CATALOG_MARKETS = table(
@@ -27,7 +27,7 @@ export const CATALOG_MARKETS = table(
     /** Index in DEPLOY_STATUS_NAMES. */
     deploy_status: INTEGER,
     updated_ms: INTEGER,
-    /** This and what follows is null until the shard of the market has opened it. */
+    /** This and the following columns are null until the shard of the market has opened it. */
     facet: NULLABLE_INTEGER,
     /** One of MARKET_STATUS_NAMES: lists sort by the name. */
     status: NULLABLE_TEXT,
@@ -48,7 +48,7 @@ export const CATALOG_MARKETS = table(
   },
 );
 
-/** The number of listed markets of each facet: in a category, and in all of them under ALL_CATEGORIES. */
+/** The number of listed markets of each facet: by category, and over all categories under ALL_CATEGORIES. */
 export const MARKET_COUNTS = table(
   'market_counts',
   {
@@ -59,7 +59,7 @@ export const MARKET_COUNTS = table(
   { primaryKey: 'category, facet', withoutRowid: true },
 );
 
-/** A category has a name of one character at least. */
+/** Not a category, because a category's name has at least one character. */
 export const ALL_CATEGORIES = '';
 
 /** The words of titles and descriptions, by market. */

@@ -6,6 +6,6 @@ export const CURSORS = table('cursors', {
   sequence: INTEGER,
   chain_low: INTEGER,
   chain_high: INTEGER,
-  /** Time of that record: none that is still to come is of an earlier one. */
+  /** The time of that record: no later record has an earlier time. */
   time_ms: INTEGER,
 });

@@ -1,11 +1,11 @@
 /**
- * Movements of funds: everything that changes what an account owns, apart from its trades. One row each, by account and
- * place in its history, so that an account with a million trades pages through them as fast as a small one.
+ * Movements of funds: every change of an account's funds, apart from its trades. One row each, by account and place in
+ * its history, so that an account with a million trades pages through them as fast as a small one.
  *
- * The journals are the truth about them. Of a deposit or a withdrawal control.db has what the operator asked for, its
- * reference and its id; the row here has the hash of the reference, by which the gateway finds those.
+ * The journals are the source. For a deposit or withdrawal control.db has the operator's request, its reference and its
+ * id; the row here has the hash of the reference, by which the gateway finds them.
  *
- * An account's history is its trades and these rows. It is in the order of time, then of shards; of one shard and
+ * An account's history is its trades and these rows. It is sorted by time, then by shard; within a shard and
  * millisecond a movement comes right after the trade that its row names.
  */
 import { MOVEMENT } from '../base/codes.ts';
@@ -18,17 +18,17 @@ export const FUND_MOVEMENTS = table(
   'fund_movements',
   {
     account: INTEGER,
-    /** Time-ordered, and the same however often read.db is made. */
+    /** Time-ordered, and the same in every rebuild of read.db. */
     id: BLOB,
     /** FUND_MOVEMENT. */
     kind: INTEGER,
     /** Null for a deposit or a withdrawal. */
     market: NULLABLE_INTEGER,
-    /** Changes: negative where the account has less afterwards. Losing tokens pay 0. */
+    /** Changes: negative if the account has less afterwards. Losing tokens pay 0. */
     usdc_micro: INTEGER,
     yes_atomic: INTEGER,
     no_atomic: INTEGER,
-    /** 32 bytes; null unless it is a deposit or a withdrawal. */
+    /** 32 bytes; null except for a deposit or a withdrawal. */
     reference_hash: column<Uint8Array | null>('BLOB'),
     /** The number of the last trade of the shard before it, 0 for none. */
     after_trade: INTEGER,
@@ -41,5 +41,7 @@ export const FUND_MOVEMENTS = table(
   },
 );
 
-/** The number of the last trade of each shard that is in read.db: what a reader has seen of it, beside its cursor. */
+/**
+ * The number of the last trade of each shard in read.db: together with its cursor, it says how much a reader has seen.
+ */
 export const TRADE_HEADS = table('trade_heads', { shard: INTEGER_KEY, trade_sequence: INTEGER });

@@ -1,6 +1,6 @@
 /**
- * Markets, as their shards opened them: the UUID of a market index, the units its orders count in, its status and times
- * of trading, and the volume it has traded. Their descriptions are in catalogMarkets.ts.
+ * Markets, as their shards opened them: the UUID of a market index, the units of its orders, its status and trading
+ * times, and its traded volume. Their descriptions are in catalogMarkets.ts.
  */
 import { BIG_INTEGER, column, INTEGER, INTEGER_KEY, table } from './table.ts';
 
@@ -12,8 +12,8 @@ export const MARKETS = table('markets', {
   status: INTEGER,
   start_ms: INTEGER,
   end_ms: INTEGER,
-  /** Of the record that opened it: no order of the market is older. 0 where the journal begins later. */
+  /** The time of the record that opened it: no order of the market is older. 0 if the journal begins later. */
   opened_ms: INTEGER,
-  /** Of all trades of the market, at the taker's prices. */
+  /** The volume of all trades of the market, at the takers' prices. */
   volume_micro: BIG_INTEGER,
 });

@@ -1,10 +1,10 @@
 /**
  * The orders of each hash. An entry is the first 8 bytes of the hash and the 16 bytes of the order's id.
  *
- * Hashes are random, so an index that is written entry by entry changes one page for each. The newest entries wait in
- * order_hash_tail instead, one row for each batch, back to back, until they are many. The index has generations, one
- * after the other: however many orders there are, the entries that are added meet in the pages of the newest one. A
- * query searches each of them, of which there are two for a million orders.
+ * Hashes are random, so writing an index entry by entry would change one page per entry. Instead the newest entries
+ * wait in order_hash_tail, back to back in one row per batch, until there are many. The index has successive
+ * generations: however many orders there are, added entries share the pages of the newest generation. A query searches
+ * each generation; a million orders have two.
  */
 import { UUID_BYTES } from '../base/hex.ts';
 import { ASSIGNED_KEY, BLOB, INTEGER, table } from './table.ts';
@@ -20,7 +20,10 @@ export const ORDER_HASH_TAIL = table('order_hash_tail', {
   entries: BLOB,
 });
 
-/** Bytes of a hash in its entry. The rows of orders distinguish the few hashes that share them. */
+/**
+ * The number of bytes of a hash in its entry. If several hashes share them, which is rare, the rows of the orders
+ * distinguish them.
+ */
 export const PREFIX_BYTES = 8;
 export const ENTRY_BYTES = PREFIX_BYTES + UUID_BYTES;
 

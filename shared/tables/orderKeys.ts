@@ -1,6 +1,6 @@
 /**
- * Orders placed or cancelled by a command with an idempotency key, and its conversions of funds, for as long as the key
- * is remembered.
+ * Orders that a command with an idempotency key placed or cancelled, and conversions of funds by such a command, for as
+ * long as the key is remembered.
  */
 import { ASSIGNED_KEY, BLOB, INTEGER, table } from './table.ts';
 
@@ -8,7 +8,7 @@ export const ORDER_KEYS = table(
   'order_keys',
   {
     id: ASSIGNED_KEY,
-    /** Of the record. */
+    /** The time of the record. */
     time_ms: INTEGER,
     account: INTEGER,
     /** EXT_ROUTE in shared/wire/commands.ts. */
@@ -19,11 +19,11 @@ export const ORDER_KEYS = table(
     fingerprint: BLOB,
     /** Empty for a split or merge. */
     order_id: BLOB,
-    /** Of the record. */
+    /** The number of the record. */
     shard_sequence: INTEGER,
-    /** 1 when the order has the time priority of the one it replaced. */
+    /** 1 if the order kept the time priority of the order that it replaced. */
     kept_place: INTEGER,
-    /** 1 when its price differs from that of the order it replaced. */
+    /** 1 if its price differs from that of the order that it replaced. */
     changed_price: INTEGER,
   },
   {

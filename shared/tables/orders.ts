@@ -1,11 +1,11 @@
-/** Orders: one row each, from acceptance on and for ever. */
+/** Orders: one row each, kept for ever from acceptance on. */
 import { CLOSE_REASON, type CloseReason, closedStatus, ORDER_STATUS } from '../base/codes.ts';
 import { BLOB, BLOB_KEY, column, INTEGER, NULLABLE_INTEGER, NULLABLE_TEXT, table } from './table.ts';
 
 /** The conditions of the partial indexes; a query has to repeat one to use its index. */
 export const OPEN = 'slot IS NOT NULL';
 export const CLOSED = 'slot IS NULL';
-/** Cancelled otherwise than by its account. */
+/** Orders that were not cancelled by their account. */
 export const CANCELLED_UNASKED = `reason IN (${cancelledUnasked().join(', ')})`;
 
 export const ORDERS = table(
@@ -21,13 +21,13 @@ export const ORDERS = table(
     slot: NULLABLE_INTEGER,
     side: INTEGER,
     outcome: INTEGER,
-    /** Of the order's own outcome. */
+    /** In terms of the order's own outcome. */
     limit_ticks: INTEGER,
     maker_amount: INTEGER,
     taker_amount: INTEGER,
     lots: INTEGER,
     remaining_lots: INTEGER,
-    /** Of the order's own outcome. */
+    /** At the prices of the order's own outcome. */
     filled_notional_micro: INTEGER,
     time_in_force: INTEGER,
     post_only: INTEGER,
@@ -40,7 +40,7 @@ export const ORDERS = table(
     /** The index of the group, 0 for none. The names of groups are in control.db. */
     order_group: column<number>('INTEGER NOT NULL DEFAULT 0'),
     order_sequence: INTEGER,
-    /** The record that changed the order last. */
+    /** The record that last changed the order. */
     shard_sequence: INTEGER,
     created_ms: INTEGER,
     updated_ms: INTEGER,
@@ -48,7 +48,7 @@ export const ORDERS = table(
   {
     withoutRowid: true,
     indexes: [
-      // The filters of lists stand behind the key, so that rows that a list skips are not read.
+      // The columns by which lists filter follow the key, so that rows that a list skips are not read.
       'INDEX orders_created ON orders (account, id, market, side, outcome)',
       `INDEX orders_open ON orders (account, updated_ms, id, status, market, side, outcome, slot) WHERE ${OPEN}`,
       `INDEX orders_closed ON orders (account, status, updated_ms, id, market, side, outcome, slot) WHERE ${CLOSED}`,
@@ -57,7 +57,7 @@ export const ORDERS = table(
   },
 );
 
-/** A floor under nonces is raised by the owner of the wallet, so what it closes is asked for too. */
+/** The owner of the wallet raises a nonce floor, so orders that it closes count as cancelled by their account. */
 function cancelledUnasked(): CloseReason[] {
   const asked: readonly CloseReason[] = [CLOSE_REASON.USER, CLOSE_REASON.NONCE_FLOOR];
   return Object.values(CLOSE_REASON).filter(

@@ -1,10 +1,11 @@
 /**
- * Positions: the tokens of every account in every outcome, their cost, and what was realized on them (RULES.md 13.9).
+ * Positions: the tokens of every account in every outcome, their cost, and the gain realized on them (RULES.md 13.9).
  * Accounts that trade on credit in a rehearsal may owe tokens: quantity and cost are negative then.
  *
- * position_hours has the quantity that a position had before its first change in an hour, so the quantity at the start
- * of an hour is that of the first row from then on, or the present one. A position was nothing until it was opened: the
- * hour of that has no row. Most positions are opened once and paid once, so most have one row here or none.
+ * position_hours has the quantity of a position before its first change in an hour. So the quantity at the start of an
+ * hour is that of the first row from then on, or the present quantity if there is no such row. Before a position was
+ * opened its quantity was zero, so the hour of the opening has no row. Most positions are opened once and paid once, so
+ * most have one row here or none.
  */
 import { BIG_INTEGER, INTEGER, table } from './table.ts';
 
@@ -14,9 +15,9 @@ import { BIG_INTEGER, INTEGER, table } from './table.ts';
  */
 export const COST_BASIS = {
   KNOWN: 0,
-  /** Such tokens may be among those that are held: neither an average entry nor a gain can be given. */
+  /** The held tokens may include such tokens: neither an average entry nor a gain is known. */
   UNKNOWN: 1,
-  /** They have left since: what is held has a known cost, what was realized includes theirs. */
+  /** Such tokens have left since: the held tokens have a known cost, but the realized gain includes the others. */
   RECOVERED: 2,
 } as const;
 
@@ -27,19 +28,19 @@ export const POSITIONS = table(
   {
     ...KEY,
     quantity_atomic: BIG_INTEGER,
-    /** The weight of the average entry price: tokens before fees, of those that are held, in thousandths. */
+    /** The weight of the average entry price: the held tokens as they were before fees, in thousandths. */
     gross_milli: BIG_INTEGER,
     /** The average entry price, in 10^-18 USDC per token. */
     entry_atto: BIG_INTEGER,
     cost_micro: BIG_INTEGER,
     realized_micro: BIG_INTEGER,
-    /** 1 once tokens were turned into what they pay, by a claim or by the settlement. */
+    /** 1 once tokens were paid out by a claim or by the settlement. */
     is_paid: INTEGER,
-    /** 1 once a trade changed it: tokens of a split alone are no trade. */
+    /** 1 once a trade changed it; a split alone is not a trade. */
     has_traded: INTEGER,
     /** COST_BASIS. */
     cost_basis: INTEGER,
-    /** Of the record that changed the position first, and last. */
+    /** The times of the records that changed the position first and last. */
     opened_ms: INTEGER,
     changed_ms: INTEGER,
   },

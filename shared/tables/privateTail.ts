@@ -1,7 +1,7 @@
 /**
- * Private frames that the gateway may still have to send (shared/wire/privateRecord.ts): those of each record, back to
- * back. A row goes once the gateway has its frames in a durable log of its own, so the table holds seconds, not
- * history.
+ * Private frames that the gateway may still have to send (shared/wire/privateRecord.ts): the frames of each record,
+ * back to back. A row is deleted once the gateway has its frames in its own durable log, so the table covers seconds,
+ * not history.
  */
 import { BLOB, INTEGER, INTEGER_KEY, table } from './table.ts';
 

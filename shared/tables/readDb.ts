@@ -1,7 +1,7 @@
 /**
- * read.db: the contents of the journals and of the catalogue, arranged for queries. The projector alone writes it and
- * can rebuild it from them as far as they go back: a change of the schema needs a new version, which causes a
- * rebuild, and a step where journals may have been trimmed (readDbSteps.ts).
+ * read.db: the contents of the journals and of the catalogue, arranged for queries. Only the projector writes it, and
+ * can rebuild it from them as far as they go back. A change of the schema needs a new version, which causes a rebuild,
+ * and a step for directories whose journals were trimmed (readDbSteps.ts).
  *
  * Ids are the 16 bytes of a time-ordered UUID: comparing them compares times, so the primary keys of orders and trades
  * are also their order in time. Enumerations are the numbers of shared/base/codes.ts. Lots, ticks, *_micro and *_atomic
@@ -29,7 +29,7 @@ import { TRADES } from './trades.ts';
 
 export const READ_DB_VERSION = FILE_LAYOUTS.readDb;
 
-/** A table follows those it references. A full-text index declares no columns. */
+/** A table follows the tables that it references. A full-text index declares no columns. */
 export const READ_DB_TABLES: readonly (Pick<Table, 'name' | 'schema'> & Partial<Pick<Table, 'inserted'>>)[] = [
   CURSORS,
   HISTORY_STARTS,

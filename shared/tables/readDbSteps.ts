@@ -1,18 +1,18 @@
 /**
- * Steps from one version of read.db to the next, by the version that they start from: SQL that makes the new form of
- * the rows out of the old one. They are taken only where journals were trimmed, for then read.db cannot be made again
- * with all its history (RULES.md 10.22); otherwise it is, which needs no step.
+ * Steps from one version of read.db to the next, by the version that they start from: SQL that converts the old form of
+ * the rows into the new one. Steps are used only if journals were trimmed, because then read.db cannot be rebuilt with
+ * all its history (RULES.md 10.22); otherwise it is rebuilt, which needs no step.
  *
- * New tables are created without one; they begin empty, unless the step fills them from others. A version has no step
- * when what it writes cannot be had from the old rows: read.db then begins with the state of a snapshot.
+ * New tables are created without a step; they begin empty, unless a step fills them from others. A version has no step
+ * if its content cannot be derived from the old rows: then read.db begins with the state of a snapshot.
  */
 import { CANDLE_SPANS_MS } from './candles.ts';
 import { MOST_COUNTED_ATOMIC } from './statsExchange.ts';
 
 export const READ_DB_STEPS: Readonly<Record<number, string>> = {
-  // The words of the catalogue are folded: the gateway describes all of it again.
+  // The words of the catalogue are folded now: the gateway describes the whole catalogue again.
   25: 'DELETE FROM catalog_cursor',
-  // The time of the n-th fill less n is the greatest so far of that of its record less n (shared/base/fillTimes.ts).
+  // The time of the n-th fill, less n, is the maximum so far of its record's time less n (shared/base/fillTimes.ts).
   26: `
     ALTER TABLE trades ADD COLUMN after_us INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE market_stats ADD COLUMN last_fill_us INTEGER NOT NULL DEFAULT 0;
@@ -34,8 +34,8 @@ export const READ_DB_STEPS: Readonly<Record<number, string>> = {
 };
 
 /**
- * Which trades add to volumes is the sum before them in their shard, as a float: beyond its precision there is nothing
- * but credit (RULES.md 13.10).
+ * The sum before a trade in its shard decides whether the trade adds to volumes. It is computed as a float: beyond its
+ * precision there are only trades on credit (RULES.md 13.10).
  */
 function candlesOfTrades(spanMs: number): string {
   const counted = `sum(CAST(lots AS REAL) * ticks_per_unit) OVER (PARTITION BY shard ORDER BY id)

@@ -1,7 +1,7 @@
 /**
- * Sums over everything that an account has done in a shard; the account's are the sums over its shards. account_hours
- * has the sums before the first change in an hour: what happened since the start of an hour is the difference between
- * the present sums and the first row from then on.
+ * Sums over all activity of an account in a shard; an account's totals are the sums over its shards. account_hours has
+ * the sums before the first change in an hour: the activity since the start of an hour is the difference between the
+ * present sums and the first row from then on.
  *
  * The USDC of an account, available and reserved, is funded + realized - cost at every moment (RULES.md 13.9).
  */
@@ -9,11 +9,11 @@ import { BIG_INTEGER, INTEGER, INTEGER_KEY, table } from './table.ts';
 
 const KEY = { account: INTEGER, shard: INTEGER };
 const SUMS = {
-  /** A trade with oneself counts once. */
+  /** A trade of an account with itself counts once. */
   trades: INTEGER,
   /** At the prices of the account's own outcome. */
   volume_micro: BIG_INTEGER,
-  /** Deposits less withdrawals, and the USDC that was there when history began (RULES.md 10.17). */
+  /** Deposits less withdrawals, plus the USDC that existed when history began (RULES.md 10.17). */
   funded_micro: BIG_INTEGER,
   realized_micro: BIG_INTEGER,
   /** Cost of all positions. */
@@ -27,12 +27,15 @@ export const ACCOUNT_STATS = table(
   {
     ...KEY,
     ...SUMS,
-    /** The shares of its fees that a referrer would earn (RULES.md 14.44), and the trades with such a share. */
+    /**
+     * The shares of the account's fees that a referrer would earn (RULES.md 14.44), and the number of trades with such
+     * a share.
+     */
     fee_shares_micro: BIG_INTEGER,
     fee_shares: INTEGER,
     /** The hour of the last trade, 0 before the first. */
     trade_hour_ms: INTEGER,
-    /** Of the record that changed the row last. */
+    /** The time of the record that last changed the row. */
     changed_ms: INTEGER,
   },
   {

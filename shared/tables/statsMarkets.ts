@@ -9,13 +9,13 @@ export const MARKET_STATS = table('market_stats', {
   payout_yes_ppm: INTEGER,
   /** 0 until the market is decided. */
   resolved_ms: INTEGER,
-  /** The record that decided the market, 0 until then. */
+  /** The record that decided the market; 0 until then. */
   decided_sequence: INTEGER,
   /** The full sets that exist, in atomic units. */
   open_interest_atomic: INTEGER,
-  /** Of the last trade; 0 before the first. */
+  /** The price of the last trade; 0 before the first. */
   last_yes_ticks: INTEGER,
   last_trade_ms: INTEGER,
-  /** Time of the last fill (shared/base/fillTimes.ts), also of one from before history began; 0 before the first. */
+  /** The time of the last fill (shared/base/fillTimes.ts), even of a fill before history began; 0 before the first. */
   last_fill_us: INTEGER,
 });

@@ -1,10 +1,10 @@
 /**
  * Declarations of the tables of read.db: every column once, in order, with its SQL type and the type of its values.
- * CREATE, INSERT and SELECT statements and the types of rows follow from that. A new column is one line in its table's
- * file and one where the projector computes its value.
+ * CREATE, INSERT and SELECT statements and the types of rows are derived from them. A new column is one line in its
+ * table's file and one where the projector computes its value.
  */
 
-/** Only the type of a column's values, `V`, needs a place to be written; it has no bytes. */
+/** A place for the type of a column's values, `V`; it exists only for the compiler. */
 declare const VALUE: unique symbol;
 declare const ROW: unique symbol;
 
@@ -34,16 +34,16 @@ export type RowOf<T extends Table> = { readonly [K in keyof T['columns']]: Value
 /** A row as it is written. */
 export type NewRowOf<T extends Table> = Omit<RowOf<T>, Assigned<T['columns']>>;
 
-/** A part of a SELECT: columns by name, and the type of a row that has them. */
+/** A part of a SELECT: columns by name, and the type of a row with these columns. */
 type Selection<R> = { readonly sql: string; readonly [ROW]?: R };
 export type SelectedBy<S> = S extends Selection<infer R> ? R : never;
 
 type TableOptions = {
-  /** Of several columns; otherwise a column says that it is the key. */
+  /** The primary key if it has several columns; otherwise its column declares it. */
   readonly primaryKey?: string;
   /** Rows are stored in the order of the primary key. Without it a table has rowids. */
   readonly withoutRowid?: boolean;
-  /** The remainder of the CREATE statement, from the name of the index on. */
+  /** The rest of the CREATE statement, from the name of the index on. */
   readonly indexes?: readonly string[];
 };
 
@@ -75,8 +75,8 @@ export function table<C extends Columns>(name: string, columns: C, options: Tabl
 }
 
 /**
- * A full-text index (FTS5): words without their case and accents, by the rowid of what they describe. It has no copy of
- * the text.
+ * A full-text index (FTS5): words without case and accents, by the rowid of the row that they describe. It has no copy
+ * of the text.
  */
 export function searchTable(
   name: string,
