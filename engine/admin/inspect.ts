@@ -23,10 +23,10 @@ import type { ShardFile } from './directory.ts';
 import { readBatch } from './replica.ts';
 
 /**
- * unreadable not a journal of this shard: none of its content can be used record a record is damaged, missing, or does
- * not follow its predecessor; `checkedTo` is the last good record pages every record is whole, but the file around them
- * is damaged replay the record is whole, but its replay by this program gives other events than the stored ones, or a
- * later
+ * unreadable  not a journal of this shard: none of its content can be used
+ * record      a record is damaged, missing, or does not follow its predecessor; `checkedTo` is the last good record
+ * pages       every record is whole, but the file around them is damaged
+ * replay      the record is whole, but its replay by this program gives other events than the stored ones, or a later
  *             version of this program wrote it
  * base        the records are whole, but the state before the first one is unknown
  * end         the journal ends before its mark, or before the last record that control.db knows of

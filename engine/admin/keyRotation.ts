@@ -6,9 +6,9 @@
  *                          └─ from here on the new key is valid
  *
  * Invariants:
- *   ROTATE-1  At every moment one master key opens everything: the old one until the transaction, the new one after it,
- *             with the files named `.next` where they exist. The command, run again, finishes what was interrupted.
- *             Until then the exchange does not start, because it would not know which files hold.
+ *   ROTATE-1  At every moment one master key opens everything: the old key until the transaction, the new key after it,
+ *             then with the files named `.next` where they exist. Running the command again finishes an interrupted
+ *             rotation. Until then the exchange does not start, because it would not know which files are valid.
  *   ROTATE-2  Before the transaction ends, everything has been opened under the new key once.
  *   ROTATE-3  Sessions continue. A new key signs their access tokens; the public part of the previous key is kept, so
  *             that tokens signed with it remain valid until they expire (RULES.md 15.2).

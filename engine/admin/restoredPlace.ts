@@ -1,8 +1,8 @@
 /**
  * Chooses where `restore` builds a data directory, and moves the result into its place.
  *
- *   does not exist, or is an empty folder <directory>.restoring beside it, which then gets its name
- *   a mount, or has files to set aside a folder in it, whose files are then moved up, control.db last
+ *   does not exist, or is an empty folder    <directory>.restoring beside it, which then gets its name
+ *   a mount, or has files to set aside       a folder in it, whose files are then moved up, control.db last
  *
  * A mount, such as the volume of a container, cannot be renamed, and the folder around it may not be writable.
  */

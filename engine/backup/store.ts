@@ -2,14 +2,15 @@
  * The folder of backups: parts that are named by their content, and the points that name parts. It may be on any mount.
  * Owner: one command at a time, by a lock that ends with its process.
  *
- *   TARGET/objects/ab/<SHA-256> a part: some of a file's pages, or some rows of a journal TARGET/points/<time>.json a
- *   manifest (point.ts) TARGET/new/ parts that are being written
+ *   TARGET/objects/ab/<SHA-256>   a part: some of a file's pages, or some rows of a journal
+ *   TARGET/points/<time>.json     a manifest (point.ts)
+ *   TARGET/new/                   parts that are being written
  *
  * Invariants:
  *   STORE-1  A part under its final name is complete and durable: it was written in another folder, synced, read back,
  *            compared, and then renamed. So an interrupted backup continues with the parts that exist.
  *   STORE-2  A point is written after every part that it names, and removed before any of them.
- *   STORE-3  A folder that holds other things than backups is refused, and nothing in it is changed.
+ *   STORE-3  A folder that contains anything but backups is refused, and nothing in it is changed.
  *   STORE-4  While any point cannot be read, even one that was set aside, no part is removed, because that point may
  *            name it.
  */

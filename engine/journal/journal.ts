@@ -8,7 +8,7 @@
  * short without an error.
  *
  * Invariants:
- *   JOURNAL-1  Sequences of records start at 1 and have no gap.
+ *   JOURNAL-1  Sequence numbers of records start at 1 and have no gap.
  *   JOURNAL-2  A batch is one transaction: its records become durable together, at `commit`, or none does. It is one
  *              row, or several rows if one would be too long (ROW-6); no row has records of two batches.
  *   JOURNAL-3  After a failed statement nothing more is written. After a failed fsync the content of the disk is

@@ -1,9 +1,8 @@
 /**
- * Decides from the database's servers whether nothing that was held is missing after another server has replaced the
- * primary. A commit is on the primary and on some of its standbys. A server that has run without a restart since then
- * still has what it had, and follows only a server that has it too. So if enough such servers follow the new primary,
- * or are it, the new primary has all commits. A server that was restarted meanwhile may have been recreated or
- * restored.
+ * Finds out from the database's servers whether a server that has replaced the primary has everything that was held. A
+ * commit is on the primary and on some of its standbys. A server that has run without a restart since then still has
+ * all its commits, and follows only a server that has them too. So if enough such servers follow the new primary, or
+ * are it, the new primary has all commits. A server that was restarted meanwhile may have been recreated or restored.
  *
  * Invariant:
  *   SERVERSTARTS-1  Servers are compared by the start times that they report, never by a clock.

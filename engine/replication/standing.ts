@@ -4,21 +4,21 @@
  * member's mark records what was held (heldMark.ts), and a standby's files came from the log. Owner: the replication
  * thread.
  *
- *   mark of another log ─────────────────────────────► refused the log lacks what was held ─────────────────────►
- *   refused, and so at every later start, until an operator decides what only this member has, and no proof ─────────►
- *   refused: it may have been acknowledged what only this member has, and a proof ──────────► it is set aside
- *   (rejoin.ts, records.ts)
+ *   mark of another log ─────────────────────────────► refused
+ *   the log lacks what was held ─────────────────────► refused, and so at every later start, until an operator decides
+ *   rows that only this member has, and no proof ────► refused: they may have been acknowledged
+ *   rows that only this member has, and a proof ─────► they are set aside (rejoin.ts, records.ts)
  *
  * Invariants:
- *   STANDING-1  A start changes no file before it has compared every stream of them with the log.
+ *   STANDING-1  A start changes no file before it has compared every stream in the files with the log.
  *   STANDING-2  The last row that was seen is in the log's history: the log still has it, or trimmed it after its lead,
  *               which lasted at least up to that row.
- *   STANDING-3  What only this machine has was never acknowledged where it is proved: (a) by the fence (CLUSTERLOG-2),
- *               where the next lead was taken on the run of the database to which this member sent its rows, or there
- *               is none, and that run goes on. Another run may be that of a copy which was set back, on the same
- *               timeline. All that was held before that run is in the mark (HELDMARK-4); (b) by a mark that is exact,
- *               which was written before each reply (HELDMARK-1, HELDMARK-3), where the log is shown to lack nothing:
- *               a successor may have answered on a row of this member that the log has lost since.
+ *   STANDING-3  Rows that only this machine has were never acknowledged if (a) or (b) proves it. (a) The fence
+ *               (CLUSTERLOG-2): the next lead was taken on the database run to which this member sent its rows, or
+ *               there was no next lead and that run continues. Another run may be that of a copy that was set back, on
+ *               the same timeline. The mark has everything that was held before that run (HELDMARK-4). (b) An exact
+ *               mark, which was written before each reply (HELDMARK-1, HELDMARK-3), if the log is shown to lack
+ *               nothing; otherwise a successor may have answered on a row of this member that the log has since lost.
  */
 import { join } from 'node:path';
 import { readJournalKey } from '../../shared/crypto/journalKeyFile.ts';

@@ -1,9 +1,9 @@
 /**
  * The tables of settlement.db in a cluster (RULES.md 18.12).
  *
- *   recorded rows come from records alone: what the leader has read from the chain, signed, or been asked for derived
- *   rows come from records too, and from following the journals, which each member does by itself local each member has
- *   its own rows: they are derived from other rows, or are about its file
+ *   recorded   rows come only from records: what the leader has read from the chain, signed, or been asked for
+ *   derived    rows come from records too, and from following the journals, which each member does by itself
+ *   local      each member has its own rows: they are derived from other rows, or are about its file
  */
 const TABLES: { readonly [table: string]: 'recorded' | 'derived' | 'local' } = {
   ahead: 'recorded',

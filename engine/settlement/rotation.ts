@@ -172,7 +172,7 @@ export class Rotation {
   /**
    * Proceeds by one slice.
    * @param followed the numbers of the contracts that the shards are at
-   * @param isQuiet true if every transaction is final: no reorganisation carries out a payment that was refused
+   * @param isQuiet true if every transaction is final: no reorganisation can carry out a refused payment
    */
   step(followed: readonly number[], isQuiet: boolean): void {
     const { number, state, after_account: account, after_market: market } = this.active;

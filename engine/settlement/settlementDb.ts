@@ -2,17 +2,21 @@
  * settlement.db: everything that settlement knows. Each commit is on disk before it returns, because the transaction
  * sent next to the chain cannot be undone.
  *
- *   exchanges the exchange contracts in their order, and how far their funds have moved on followed the position up to
- *   which a shard's journal was followed orders signed orders that may still trade, or whose trades are not settled;
- *   `slot` is null once it is closed work trades and movements of the ledger that the chain has to do as well, by `id`
- *   in their order history the statuses of work, each with its time jobs transactions, each with the work that it does;
- *   hash and block are known once it is mined markets those of the journals, with the payout of Yes in millionths once
- *   they are decided decisions markets that the chain decides before the ledger, until the ledger has followed holders
- *   accounts that have tokens of a market deploys markets that an exchange contract has to know; `not_before_ms` is the
- *   time of a retry deploy_jobs transactions of the deployer, each with its deployment escrows the wallet of an
- *   account, under which the chain holds its funds news what the gateway has to know and has not acknowledged marks one
- *   number, which grows with every change that must not be lost and is not in the journals mirrored references of
- *   withdrawals that the chain has done before the ledger: they are not done again
+ *   exchanges   the exchange contracts in their order, and how far their funds have moved on
+ *   followed    the position up to which the journal of a shard was followed
+ *   orders      signed orders that may still trade, or whose trades are not settled; `slot` is null once it is closed
+ *   work        trades and movements of the ledger that the chain has to do as well, by `id` in their order
+ *   history     the statuses of work, each with its time
+ *   jobs        transactions, each with the work that it does; hash and block are known once it is mined
+ *   markets     the markets of the journals, with the payout of Yes in millionths once they are decided
+ *   decisions   markets that the chain decides before the ledger, until the ledger has followed
+ *   holders     accounts that have tokens of a market
+ *   deploys     markets that an exchange contract has to know; `not_before_ms` is the time of a retry
+ *   deploy_jobs transactions of the deployer, each with its deployment
+ *   escrows     the wallet of an account, under which the chain holds its funds
+ *   news        news for the gateway that it has not acknowledged
+ *   marks       one number, which grows with every change that must not be lost and is not in the journals
+ *   mirrored    references of withdrawals that the chain has done before the ledger: they are not done again
  */
 import { readFileSync } from 'node:fs';
 import Database from 'better-sqlite3';

@@ -4,12 +4,13 @@
  * Owner: the snapshot thread (main.ts). It writes snapshot files and the `trimmable` cells, and nothing else.
  *
  * Invariants:
- *   SNAPMAKER-1  A snapshot counts only after it was read back whole. Journal rows are trimmed only up to the older of
- *                two that count, and never the last `keepRecords` before the newest.
+ *   SNAPMAKER-1  A snapshot counts only after all of it was read back. Journal rows are trimmed only up to the older of
+ *                two snapshots that count, and the last `keepRecords` records before the newest snapshot are never
+ *                trimmed.
  *   SNAPMAKER-2  The work uses a small share of one core: after each slice of rows the thread sleeps PAUSE_MS.
  *   SNAPMAKER-3  A new snapshot is newer than the one it was made from.
- *   SNAPMAKER-4  They are trimmed exactly up to a snapshot, which is kept as long as the row after it. A read.db that
- *                has to be made again therefore begins where the journal does.
+ *   SNAPMAKER-4  Rows are trimmed exactly up to a snapshot, and this snapshot is kept as long as the row after it. So a
+ *                read.db that has to be rebuilt begins where the journal begins.
  */
 import { rmSync } from 'node:fs';
 import { assert } from '../../shared/base/assert.ts';

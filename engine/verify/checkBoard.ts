@@ -2,8 +2,8 @@
  * Signature checks that busy shards offer to verifier threads, so that a single busy market can use more than one core.
  * A check is a pure function of three byte strings, so any thread may answer it.
  *
- *   shard (owner) offers the checks of its queued commands, and withdraws them from the front as the commands run
- *   verifier claims some checks from the back, of any shard; sleeps on the bell when none is offered
+ *   shard (owner)   offers the checks of its queued commands, and withdraws them from the front as the commands run
+ *   verifier        claims some checks from the back, of any shard; sleeps on the bell when none is offered
  *
  *         owner              verifier               verifier
  *   FREE ───────► OFFERED ─────────────► CLAIMED ─────────────► ACCEPTED or REFUSED

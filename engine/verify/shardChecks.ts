@@ -6,7 +6,7 @@
  * then the engine asks.
  *
  *   work ──► gather ──► step … step ──► verdicts ──► take ──► writeHash ──► isSigned
- *      between any two steps: looks for cancels
+ *      looks for cancels between any two of these
  *
  * One bad signature leaves its whole batch undecided. Then each signature of the batch is checked alone, once: since
  * the keys of all signers are known, this costs about as much as searching for the bad one with smaller batches, and

@@ -3,8 +3,8 @@
  * signer, to a thread that asks the reference (noble) the same question in the background (spotMain.ts). After one
  * different answer the fast verifier is out of service in that shard: from the next order on the reference decides.
  *
- *   shard SpotChecked decides as the fast checks do, and copies some questions into its queue checker SpotChecker asks
- *   the reference, counts differences
+ *   shard    SpotChecked   decides as the fast checks do, and copies some questions into its queue
+ *   checker  SpotChecker   asks the reference, counts differences
  *
  * The digest in a question is computed again, by the hasher that gateway and clients use, so a wrong digest is noticed
  * as well as a wrong verdict.

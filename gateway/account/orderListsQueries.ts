@@ -2,8 +2,8 @@
  * The SQL of the lists of an account's orders (RULES.md 14.1 to 14.3). Runs in a thread of the query pool.
  *
  * Every order is in one of four index scans, newest change first: the open orders, and the closed orders by status. A
- * list merges the scans that it needs. Lists sorted by creation use a scan over all orders; for some statuses only, the
- * rows of the four scans are sorted if they are few, and otherwise the scan over all orders is filtered.
+ * list merges the scans that it needs. Lists sorted by creation use a scan over all orders. If such a list has only
+ * some statuses, it sorts the rows of the four scans if they are few, and otherwise filters the scan over all orders.
  */
 import type Database from 'better-sqlite3';
 import { ORDER_STATUS } from '../../shared/base/codes.ts';

@@ -2,11 +2,11 @@
  * The times of requests, by route and stage. A call notes the moment at which each stage begins (call.ts), and all of
  * them are counted when it is over: five readings of the clock and one look-up a request, and nothing is allocated.
  *
- *   receive from the headers until the body is complete; a request without a body has no such stage identify key or
- *   token, scope, rate limit, with the wait for a shared counter validate idempotency key, admission, JSON and schema,
- *   and for administrators the record in the audit log handle the handler until it has its answer: for an order this is
- *   ring, shard and commit answer until what has to be durable is, and the answer is written; a long one until its last
- *   piece
+ *   receive    from the headers until the body is complete; a request without a body has no such stage
+ *   identify   key or token, scope, rate limit, with the wait for a shared counter
+ *   validate   idempotency key, admission, JSON and schema, and for administrators the record in the audit log
+ *   handle     the handler until it has its answer: for an order this is ring, shard and commit
+ *   answer     until everything durable is on disk and the answer is written; a long answer until its last piece
  *
  * A refused request has times for the stages up to its refusal, and `total` has every answered request. Owner: the
  * gateway thread.

@@ -4,8 +4,9 @@
  * gateway thread.
  *
  *   event ─► views ─┬► market feed ──► channels: numbered, kept, pushed to subscribers at the end of the batch
- *                   ├► changes of markets: the same, over all markets ├► rounds: tickers and candles of touched
- *                   markets, once a second └► private feed ─► intake ──► log of private frames ──commit──► subscribers
+ *                   ├► changes of markets: the same, over all markets
+ *                   ├► rounds: tickers and candles of touched markets, once a second
+ *                   └► private feed ─► intake ──► log of private frames ──commit──► subscribers
  *
  * In a cluster the intake numbers private frames in the order of the replicated log.
  */

@@ -2,8 +2,9 @@
  * Writes private frames into their log in the order of the replicated log: an account's frames have the same numbers on
  * every member of a cluster, whichever shards they come from (RULES.md 18.3). Owner: the gateway thread.
  *
- *   replication thread ──names of rows, in order──► rows ─┐ shard k ──events, then PUBLISHED──► waiting of k ─────┴──►
- *   log of private frames, row by row read model ──frames from before the start──► page of k ┘
+ *   replication thread ──names of rows, in order──► rows ─┐
+ *   shard k ──events, then PUBLISHED──► waiting of k ─────┴──► log of private frames, row by row
+ *   read model ──frames from before the start──► page of k ┘
  *
  * The log of private frames is always a prefix of the frames that follow from the replicated log. After a start the
  * replication thread names the rows after each shard's `doneThrough` again. Their frames come from the read model up to

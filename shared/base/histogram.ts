@@ -5,7 +5,7 @@
  * Invariants:
  *   HISTOGRAM-1  One thread writes the cells; any may read them. A cell is 64 bits wide and is written atomically on
  *                the machines on which Node runs; a reader may see a count whose sum is one observation older.
- *   HISTOGRAM-2  Counts and sum only grow: a time that is below zero, because a clock was set back, counts as none.
+ *   HISTOGRAM-2  Counts and sum only grow: a negative time, because a clock was set back, counts as zero.
  */
 import { assert } from './assert.ts';
 

@@ -12,9 +12,9 @@
  * a newer version has written control.db gives back only that file's room.
  *
  * Invariant:
- *   KEPTROOM-1  Frames under the second name count for nothing once the first name is gone: then they are in the file.
- *               While both are there they are one file, or the second one is of no use. So an end at any moment, of the
- *               process or of the machine, loses nothing.
+ *   KEPTROOM-1  Once the first name is gone, frames under the second name are ignored, because the database file has
+ *               them. While both names exist they are one file, or the second is useless. So a crash at any moment, of
+ *               the process or of the machine, loses nothing.
  */
 import {
   closeSync,

@@ -8,8 +8,9 @@
  * settings that change (`PRAGMA synchronous = …`), which SQLite carries out while it compiles them.
  *
  * Invariant:
- *   PREPARED-1  A connection has few texts: each is written in the source, or built of a few parts that are. Another
- *               mode (`raw`, `safeIntegers`) stays with the statement, so a text has one wherever it is used.
+ *   PREPARED-1  A connection has few texts: each is written in the source, or composed of a few parts from the source.
+ *               A mode (`raw`, `safeIntegers`) stays with the statement, so a text has the same mode wherever it is
+ *               used.
  */
 import type { Statement } from 'better-sqlite3';
 

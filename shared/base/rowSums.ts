@@ -4,9 +4,10 @@
  * program of ours has written. They protect against bad disks and stray tools, not against an attacker who knows them.
  *
  * Invariants:
- *   ROWSUMS-1  The sum of a row is written in the transaction that writes the row, by triggers of the connection: each
- *              one that writes control.db has them.
- *   ROWSUMS-2  All sums are made anew where the tables become those of another version, after a check of the old ones.
+ *   ROWSUMS-1  The checksum of a row is written in the transaction that writes the row, by triggers of the connection:
+ *              every connection that writes control.db has them.
+ *   ROWSUMS-2  When the tables are migrated to another version, all checksums are computed again, after a check of the
+ *              old ones.
  */
 import { crc32 } from 'node:zlib';
 import type { Database } from 'better-sqlite3';

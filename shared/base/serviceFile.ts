@@ -3,7 +3,7 @@
  * administrators' port, the file of their token, and the settings of the start. Commands find it if there is one.
  *
  * Invariants:
- *   SERVICE-1  Of two exchanges none is chosen: the command is refused, and names both.
+ *   SERVICE-1  If there are two exchanges, none is chosen: the command is refused, and names both.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

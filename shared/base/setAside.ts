@@ -2,7 +2,7 @@
  * Keeps damaged files that are rebuilt beside the new ones, because they may contain data that exist nowhere else.
  *
  * Invariants:
- *   SETASIDE-1  No file that was set aside before loses its name to one that comes later.
+ *   SETASIDE-1  A file that was set aside never loses its name to a later one.
  */
 import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';

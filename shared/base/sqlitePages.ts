@@ -4,9 +4,9 @@
  * (sqlite.org/fileformat2.html). Nothing is written, and no lock is taken: the exchange is stopped.
  *
  * Invariants:
- *   PAGES-1  A page of the write-ahead log counts in place of the file's, up to the last commit whose checksums are
- *            right, which is what SQLite itself would read.
- *   PAGES-2  Free pages are left out where the list of them can be read: what is in them was deleted.
+ *   PAGES-1  A page of the write-ahead log replaces the file's page, up to the last commit with correct checksums, as
+ *            SQLite itself would read it.
+ *   PAGES-2  Free pages are left out if the list of them can be read, because their contents were deleted.
  *   PAGES-3  Nothing in a page is trusted: a cell that does not fit its page, or whose overflow pages do not fit its
  *            length, is ignored.
  */

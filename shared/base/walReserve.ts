@@ -11,7 +11,7 @@
  * same file. keptRoom.ts keeps the file over a stop.
  *
  * Invariant:
- *   WALRESERVE-1  Taking room changes nothing that is committed, and a disk without room for it is no error.
+ *   WALRESERVE-1  Reserving room changes no committed data, and a disk without room for it is not an error.
  */
 import { closeSync, fdatasyncSync, openSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';

@@ -1,6 +1,6 @@
 /**
  * The rows of envelopes: one for each nonce of a key, and one for each transaction that was signed for it. They are
- * never deleted; their bytes are kept until the nonce is used up, that is, as long as any of them may still be mined.
+ * never deleted; their bytes are kept until the nonce is used up, that is, while one of them may still be mined.
  */
 import { prepared, preparedValue } from '../base/prepared.ts';
 import type { StoreDatabase } from '../records/recordedDatabase.ts';

@@ -10,8 +10,8 @@
  *   ENVELOPES-1  The row of a nonce is durable before anything is signed for it, and signed bytes before they are sent.
  *   ENVELOPES-2  A nonce has one job for ever. Replacements have the same nonce, destination and data, and fees that
  *                are at least an eighth higher; any of them may be mined.
- *   ENVELOPES-3  A change of state and what it means to the owner are one transaction.
- *   ENVELOPES-4  Jobs are harmless when they are done twice: a nonce that a transaction from elsewhere has used is
+ *   ENVELOPES-3  A change of state and its consequences for the owner are one transaction.
+ *   ENVELOPES-4  Doing a job twice is harmless: if another program's transaction has used a nonce, the nonce is
  *                reported as lost, and its job may be reserved again.
  */
 import { assert } from '../base/assert.ts';

@@ -4,11 +4,12 @@
  * wrong changes nothing while the others are right, and if they do not agree there is no answer at all.
  *
  * Invariants:
- *   NODES-1  What is read of the chain was said by a quorum, about one block: `latest` and `finalized` are the newest
- *            block that a quorum has reached, and it agrees on its hash.
- *   NODES-2  A transaction goes to every node, and one that takes it is enough; tips are the middle of what is
- *            suggested. No fact is taken from either.
- *   NODES-3  No node is waited for once a quorum has answered, but a moment for heads. Its answer is still compared.
+ *   NODES-1  Everything that is read of the chain was stated by a quorum, about one block: `latest` and `finalized` are
+ *            the newest block that a quorum has reached, and it agrees on its hash.
+ *   NODES-2  A transaction goes to every node, and one that accepts it is enough; the tip is the median of the
+ *            suggestions. Neither is used as a fact about the chain.
+ *   NODES-3  Once a quorum has answered, no other node is waited for, except briefly for heads. Late answers are still
+ *            compared.
  */
 import type { NodeHealth } from '../base/chainFacts.ts';
 import { blockAsked, common, fieldOf, numberOf } from './nodeAnswers.ts';

@@ -4,10 +4,10 @@
  * envelope durably before it is sent.
  *
  * Invariants:
- *   RELAY-1  Only own bytes are sent: a call of the token, signed by the relayer's key for this chain.
- *   RELAY-2  What a transaction has done counts while the chain has its block at that height. A node that is behind, or
- *            has forgotten, gives no answer rather than an older one.
- *   RELAY-3  `unused` is true of a block that is not below any finalized one that was named before.
+ *   RELAY-1  Only the relay's own bytes are sent: a call of the token, signed by the relayer's key for this chain.
+ *   RELAY-2  The effect of a transaction counts while the chain has its block at that height. If a node is behind, or
+ *            has forgotten, there is no answer rather than an older one.
+ *   RELAY-3  `unused` is reported only as of a block that is not below any finalized block that was reported before.
  *   RELAY-4  With a node that hangs, no more than MOST_UNDER_WAY questions wait for it.
  */
 

@@ -6,8 +6,8 @@
  *
  * Invariants:
  *   SIGNER-1  A signature is used only if the address in the settings made it, over exactly the requested bytes.
- *   SIGNER-2  A call ends within its time, and fails as a call of a node does: the round ends, and the next one asks
- *             again. Nothing was sent, because only bytes with a signature are.
+ *   SIGNER-2  A call ends within its time, and fails like a call of a node: the round ends, and the next round asks
+ *             again. Nothing was sent, because only signed bytes are sent.
  */
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';

@@ -4,28 +4,29 @@
  *
  *   leads     statement ──► file ──┬─ commit ──► put(record) ──► log
  *                                  └─ record_end and record_queue, in the same transaction
- *   follows log ──► apply(record) ──► the same statements, in one transaction ──► which rows have changed
+ *   follows   log ──► apply(record) ──► the same statements, in one transaction ──► which rows have changed
  *
  * Without a cluster none of this exists: the stores use the plain connection.
  *
  * Invariants:
- *   RECORDS-1  A transaction is one record, with the next sequence, or none where it changed local rows only. The file
- *              knows the sequence in the same transaction, so its end is the end of what it contains.
- *   RECORDS-2  A record that the log may not have is in the queue. Who leads puts it again after a restart.
- *   RECORDS-3  A follower changes recorded rows by records only, each once, in order. One that does not follow from its
- *              last record, or changes another number of rows than it did where it was made, is refused and changes
+ *   RECORDS-1  A transaction is one record, with the next sequence number, or no record if it changed only local rows.
+ *              The same transaction writes this number into the file, so the file's end and its contents agree.
+ *   RECORDS-2  A record that the log may lack is in the queue. After a restart the leader puts it into the log again.
+ *   RECORDS-3  A follower changes recorded rows only by records, each once, in order. A record that does not follow
+ *              from the last one, or that changes a different number of rows than at its origin, is refused and changes
  *              nothing.
- *   RECORDS-4  A record is put in the turn of its commit, so it is in the log before anything that follows from it.
- *   RECORDS-5  A record of the queue can be taken back by what the file keeps with it (undo.ts), before any store has
- *              opened the file: a start does so with those that the log never held. A file that has another record than
- *              the log all the same is refused.
+ *   RECORDS-4  A record is put into the log in the same turn as its commit, so it is in the log before anything that
+ *              depends on it.
+ *   RECORDS-5  Until a store has opened the file, a record in the queue can be undone with the statements that the file
+ *              keeps for this (undo.ts): a start undoes the records that the log never held. If a record of the file
+ *              still differs from the log's, the file is refused.
  *   RECORDS-6  After `leadHeld` a record is in the file only once the log holds it: the file is never ahead of the log,
  *              its queue is empty, and nothing in it is ever undone.
- *   RECORDS-7  What is derived follows from the values in the record and from what every member has: its rows are in no
- *              record, and their number has to be the same where it is derived again.
- *   RECORDS-8  A statement of a record names its columns, and of a lead with older tables than this file's no record
- *              has one which those tables do not know: members of an older version repeat what this one writes, and
- *              derive as many rows. It is refused, with all of its transaction.
+ *   RECORDS-7  Derived rows follow from the values in the record and from data that every member has: the rows are in
+ *              no record, and each member must derive the same number of them.
+ *   RECORDS-8  A statement of a record names its columns. In a lead with older tables than this file's, no record has a
+ *              statement that those tables do not support, because members of an older version must repeat it and
+ *              derive as many rows. Such a statement is refused, with its whole transaction.
  */
 import { readFileSync } from 'node:fs';
 import type { Database, Statement as SqliteStatement } from 'better-sqlite3';

@@ -2,8 +2,9 @@
  * A record of statements: the writing statements of one transaction of a SQLite file, with the values they were run
  * with and the numbers of rows that they changed. Running them again in the same state gives the same result.
  *
- *   record version 1 · link · number of statements · statement … link 16 bytes of the SHA-256 of the previous record,
- *   zeros for the first statement SQL · rows that it changed · number of values · value …
+ *   record     version 1 · link · number of statements · statement …
+ *   link       16 bytes of the SHA-256 of the previous record, zeros for the first
+ *   statement  SQL · rows that it changed · number of values · value …
  *
  * The values of a statement with named parameters come in the order in which the SQL names them first.
  */

@@ -5,10 +5,10 @@
  * connection.
  *
  * Invariants:
- *   UNDO-1  Statements of an undo bring every recorded row, and the counter of each table, to what it was before the
- *           record. They are run in the opposite order in which the rows were written.
- *   UNDO-2  Only records from one on are taken back together, the last one first, in one transaction with the end of
- *           the file.
+ *   UNDO-1  The statements of an undo restore every recorded row, and the counter of each table, as they were before
+ *           the record. They are run in the reverse order of the writes.
+ *   UNDO-2  Records are undone only together with all later ones, the last one first, in one transaction that also sets
+ *           the end of the file.
  */
 import type { Database } from 'better-sqlite3';
 import { RecordError, type SqlValue } from './bytes.ts';

@@ -6,8 +6,8 @@
  * never grows.
  *
  * Invariants:
- *   KERNEL-1  It accepts what the reference accepts (noble.ts), and refuses the rest. Of a batch it may leave
- *             signatures undecided, which are then checked alone.
+ *   KERNEL-1  The kernel accepts the signatures that the reference accepts (noble.ts), and refuses all others. It may
+ *             leave signatures of a batch undecided; they are then checked alone.
  *   KERNEL-2  The coefficients of a batch are random bytes that were never used before, and no signature can join the
  *             batch once they are drawn.
  */
