@@ -1,9 +1,9 @@
 /**
- * Does a page of an account cost more when the account is large? Every query of accounts over one read.db: for the
- * account with a tenth of all trades, or for the one with very many positions, and for small ones with about a hundred
- * trades. Rows of a page are as many for both.
+ * Does a page of an account cost more if the account is large? Runs every query of accounts over one read.db: for the
+ * account with a tenth of all trades or the one with very many positions, and for small accounts with about a hundred
+ * trades. A page has as many rows for large as for small accounts.
  *
- * Small unless `--full` is given, which is ten million trades, or `--trades`.
+ * Small unless `--full` (ten million trades) or `--trades` is given.
  */
 import Database from 'better-sqlite3';
 import { type AccountHistory, FIRST_SMALL, MEASURED_SMALL, makeAccountHistory } from './accountHistory.ts';
@@ -16,7 +16,7 @@ const FULL_TRADES = 10_000_000;
 const PAGE_ROWS = 20;
 const MOST_TIMES = 2;
 const WARM_UPS = 10;
-/** A query is asked so often, or as often as this time allows. */
+/** A query runs this many times, or as often as this time allows. */
 const MOST_ASKED = 400;
 const MOST_MS = 400;
 
@@ -44,7 +44,7 @@ function settingsOf({ trades, markets, accounts }: AccountHistory): string {
   );
 }
 
-/** Processor time is compared, because other programs on the machine change it least. */
+/** Compares processor time, because other programs on the machine change it least. */
 function measureBoth(query: AccountQuery): { readonly row: Row; readonly ratio: number } {
   const { name, kind, large: account } = query;
   const steal = new StealMeter();

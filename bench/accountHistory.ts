@@ -1,9 +1,9 @@
 /**
  * A read.db for queries of accounts: one account has a tenth of all trades, one has very many positions, all others
- * have about a hundred trades each. Rows are written as such and statistics computed from them by SQL: the projector
+ * have about a hundred trades each. Rows are written directly and statistics computed from them by SQL: the projector
  * would take hours for ten million trades. A file of each size is kept in the system's folder for temporary files.
  *
- * Every trade has one order here, that of its owner, and every account only buys, apart from every eighth taker.
+ * Every trade here belongs to one order, its owner's, and every account only buys, except every eighth taker.
  */
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -40,18 +40,18 @@ export const START_MS = END_MS - SPAN_MS;
 export const LARGE = 1;
 export const WIDE = 2;
 export const FIRST_SMALL = 3;
-/** The small accounts that are measured: they have movements of funds, and their statistics by hour are there. */
+/** The small accounts that are measured: they have movements of funds and hourly statistics. */
 export const MEASURED_SMALL = 20;
 const LARGE_EVERY = 10;
 const MOST_POSITIONS = 10_000;
 const TRADES_OF_SMALL = 100;
-/** An account with many trades has them in few markets, so that only one thing is large. */
+/** The account with many trades has them in few markets, so that only one thing is large. */
 const MARKETS_OF_LARGE = 100;
 const SMALL_MOVEMENTS = 20;
-/** One of so many trades of the large account comes with a movement of funds. */
+/** One in this many trades of the large account comes with a movement of funds. */
 const TRADES_PER_MOVEMENT = 10;
 const TICKS_PER_UNIT = 100;
-/** Of forty orders. Open ones are those that remain. */
+/** Closed orders among forty; the others are open. */
 const CLOSED: readonly (readonly [CloseReason, number])[] = [
   [CLOSE_REASON.FILLED, 16],
   [CLOSE_REASON.USER, 6],
@@ -88,7 +88,7 @@ export function makeAccountHistory(trades: number): AccountHistory {
   db.transaction(() => writeMarkets(db, history))();
   db.transaction(() => writeTrades(db, history, small))();
   db.transaction(() => writeMovements(db, history))();
-  // An index of many rows is sorted in a fraction of the time that it takes to write it row by row.
+  // Sorting many rows into an index takes a fraction of the time of adding them one by one.
   for (const sql of indexes) db.exec(sql);
   db.transaction(() => writeStatistics(db, FIRST_SMALL + MEASURED_SMALL))();
   db.exec('PRAGMA optimize');
@@ -204,7 +204,7 @@ function tradeOf(
   };
 }
 
-/** Deposits and splits, by turns. */
+/** Deposits and splits alternate. */
 function writeMovements(db: Database.Database, { trades, markets }: AccountHistory): void {
   const add = db.prepare<[NewRowOf<typeof FUND_MOVEMENTS>]>(insert(FUND_MOVEMENTS));
   const large = Math.floor(trades / LARGE_EVERY / TRADES_PER_MOVEMENT);

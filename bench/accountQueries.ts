@@ -1,7 +1,7 @@
 /**
- * The queries of an account over the read.db of accountHistory.ts. Each has the account that is large in its sense, and
- * a page of it has as many rows as that of a small account, so that two durations can be compared. What is a whole and
- * not a page grows with the account: it has a duration, and none to be compared with.
+ * The queries of an account over the read.db of accountHistory.ts. Each query names its large account; a page of that
+ * account has as many rows as a page of a small account, so that two durations can be compared. A query that reads a
+ * whole history grows with the account: it has a duration, which is compared with none.
  */
 import type Database from 'better-sqlite3';
 import { AchievementQueries } from '../gateway/account/achievementQueries.ts';
@@ -24,9 +24,9 @@ import { HOUR_MS } from '../shared/tables/buckets.ts';
 import { type AccountHistory, END_MS, LARGE, marketUuid, SPAN_MS, START_MS, WIDE } from './accountHistory.ts';
 
 /**
- *   page      has at most as many rows as are wanted
- *   filtered  is a page of a list that is found by a condition which no index has in front of time
- *   whole     has everything that the account has of it
+ *   page      has at most as many rows as requested
+ *   filtered  is a page of a list filtered by a condition that no index has before the time
+ *   whole     has all rows of the account
  */
 export type AccountQuery = {
   readonly name: string;
@@ -42,7 +42,7 @@ const MIDDLE_MS = START_MS + SPAN_MS / 2;
 const MIDDLE: Position = { atMs: MIDDLE_MS, rank: 1, id: timeOrderedIdBytes(MIDDLE_MS, 0, ID_KIND.TRADE, 0) };
 /** The market of list filters: the large account has a hundredth of its trades there. */
 const MARKET = 7;
-/** Of a page of a statement (gateway/account/statementReader.ts). */
+/** The page size of a statement (gateway/account/statementReader.ts). */
 const PAGE_ROWS = 512;
 const MOST_UNREAD = 1000;
 const REBATE_BPS = 2000;
@@ -180,7 +180,7 @@ function notificationQueries(db: Database.Database, { trades }: AccountHistory):
 function fundQueries(db: Database.Database): AccountQuery[] {
   const [movements, start] = [new FundMovementQueries(db), new StatementStartQueries(db)];
   const statement = new StatementQueries(db);
-  /** The first page of entries from `fromMs` on, where balances are known. */
+  /** The first page of entries from `fromMs` on, from which balances are known. */
   const piece =
     (fromMs: number): Ask =>
     (account, limit) => {

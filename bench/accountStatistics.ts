@@ -1,6 +1,6 @@
 /**
- * This computes from the orders and trades of a read.db what the projector keeps beside them: positions, sums of
- * accounts, and both by hour for the accounts that are measured.
+ * Computes from the orders and trades of a read.db the data that the projector keeps beside them: positions, sums of
+ * accounts, and both by hour for the measured accounts.
  */
 import type Database from 'better-sqlite3';
 import { OUTCOME, SIDE } from '../shared/base/codes.ts';
@@ -21,7 +21,7 @@ const OF_MEASURED = 'WHERE account < ?';
 
 /** @param measured accounts below this one have statistics by hour */
 export function writeStatistics(db: Database.Database, measured: number): void {
-  // An eighth of the takers sell what they may not have: tokens cannot be fewer than none here.
+  // An eighth of the takers sell tokens that they may not have: here a quantity of tokens cannot be negative.
   db.exec(`
     INSERT INTO positions
     SELECT account, market, outcome, max(0, sum(atomic)), max(0, sum(atomic)) * 1000, 500000000000000000,

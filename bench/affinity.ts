@@ -1,6 +1,6 @@
 /**
- * Processors of this machine for a part of a bench, as if that part ran on a machine of its own. A program that is
- * started keeps the processors of the one that starts it.
+ * Gives a part of a bench processors of its own, as if that part ran on another machine. A started program inherits the
+ * processors of its starter.
  */
 import { execFileSync } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -9,7 +9,9 @@ import type { Scope } from '../test/support/server.ts';
 /** Why parts cannot have processors of their own, or false. */
 export const NO_AFFINITY = reason();
 
-/** Starts programs on the last processor alone. All that is started afterwards has the others, until the scope ends. */
+/**
+ * Starts programs on the last processor alone. Everything started later has the other processors, until the scope ends.
+ */
 export async function startApart<T>(scope: Scope, start: () => Promise<T>): Promise<T> {
   const all = allowed();
   scope.after(() => moveTo(all));
@@ -28,7 +30,7 @@ function allowed(): number[] {
   });
 }
 
-/** The programs that this process starts from now on, and all of its own threads. */
+/** Moves the programs that this process starts from now on, and all of its own threads. */
 function moveTo(processors: readonly number[]): void {
   taskset('-acp', processors.join());
 }

@@ -1,8 +1,8 @@
 /**
- * What does a backup cost those who trade beside it? A trader places one order after the other on an exchange whose
- * directory has two gigabytes, before, during and after the first backup of it, at its own pace and priority; then a
- * second backup, of what is new. The gigabytes are pages of random bytes in read.db and idempotency.db: a backup reads
- * pages, whatever is on them.
+ * What does a backup cost those who trade beside it? A trader places one order after the other on an exchange with two
+ * gigabytes of data: before, during and after its first backup, at the backup's own pace and priority; then during a
+ * second backup, of the new parts. The gigabytes are pages of random bytes in read.db and idempotency.db: a backup
+ * reads pages, whatever they contain.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -82,7 +82,7 @@ function fill(path: string, megabytes: number): void {
   db.close();
 }
 
-/** Repeats `work` until a backup is made. */
+/** Repeats `work` until a backup is finished. */
 async function beside(server: TestServer, target: string, work: () => Promise<number[]>) {
   const program = ['--import', './shared/base/keptSources.mjs', 'engine/admin/main.ts'];
   const args = [...program, 'backup', target, '--data', server.dataDir];

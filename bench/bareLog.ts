@@ -1,9 +1,9 @@
-/** A log in the same servers as that of an exchange, without an exchange: what an append alone takes. */
+/** A log in the same database servers as an exchange's, but without an exchange: the cost of an append alone. */
 import type { PostgresLog } from '../engine/replication/postgresLog.ts';
 import { assert } from '../shared/base/assert.ts';
 import { openLog } from '../test/support/replicatedLog.ts';
 
-/** About as long as that of one order. */
+/** About as long as the row of one order. */
 const ROW_BYTES = 700;
 const SERVING = { name: 'serving', text: 'SELECT pid FROM pg_stat_activity WHERE datname = current_database()' };
 
@@ -32,7 +32,7 @@ export class BareLog {
     assert(await this.#log.append(this.#epoch, this.#end++, [row]), 'cluster: nobody else writes the log of the bench');
   }
 
-  /** Of the database's processes that serve it. */
+  /** The database's processes that serve this log. */
   async pids(): Promise<number[]> {
     return (await this.#log.read<{ pid: number }>(SERVING, [])).map(({ pid }) => pid);
   }

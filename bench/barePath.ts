@@ -1,8 +1,8 @@
 /**
  * Process entry of the bare path, the yardstick of this machine: the steps of a signed order that no exchange can leave
  * out. The gateway thread reads the request, checks HMAC, JSON and schema and writes the command into a ring; the
- * shard's thread (barePathShard.ts) checks the signature, commits and replies. There are no limits, nonces, balances,
- * books, views or read models, and nothing is matched.
+ * shard's thread (barePathShard.ts) checks the signature, commits and replies. It has no limits, nonces, balances,
+ * books, views or read models, and matches nothing.
  *
  * The difference between the server and the bare path is the cost of the exchange's rules. The difference between the
  * bare path and bare key recovery is the cost of the machine: waking a thread, writing a socket, syncing a file.
@@ -40,7 +40,7 @@ const HEADERS = `application/json\r\nX-Filler: ${'x'.repeat(145)}`;
 const CANCELLED = JSON.stringify({ message: 'order cancelled' });
 const ORDERS_PATH = '/v1/orders';
 
-/** A request that is not answered yet. */
+/** A request without an answer so far. */
 type Waiting = { readonly response: HttpResponse; readonly isPlacement: boolean; isAborted: boolean };
 
 /** The headers that the check of a request's signature needs; there is only one key. */
@@ -53,13 +53,13 @@ class BarePath {
   readonly #checkBody = compileBody(PLACEMENT);
   readonly #commands: RingProducer;
   readonly #answers: RingConsumer;
-  /** Requests that are not answered yet, by request id. */
+  /** Requests without an answer so far, by request id. */
   readonly #waiting = new Map<number, Waiting>();
   #requestId = 0;
 
   constructor({ credentials, market, domain, directory }: protocol.BarePathOptions) {
     this.#key = new HmacKey(Buffer.from(credentials.secret, 'base64url'));
-    // The rules of a placement read no more of a market.
+    // The rules of a placement read only these fields of a market.
     this.#market = { yesTokenId: market.yes_token_id, noTokenId: market.no_token_id } as MarketEntry;
     this.#encoder = new OrderEncoder({ grantOf: () => 1 });
     const commandRing = createRingBuffer(RING_BYTES);
@@ -98,7 +98,7 @@ class BarePath {
       });
   }
 
-  /** Forwards the shard's replies, for ever. */
+  /** Forwards the shard's replies without end. */
   async pump(): Promise<void> {
     for (;;) {
       for (let word = this.#answers.next(); word >= 0; word = this.#answers.next()) this.#answer(word);

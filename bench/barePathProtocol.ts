@@ -7,9 +7,9 @@ import type { Eip712Domain } from '../shared/crypto/eip712.ts';
 import { bytes, record, u32, unused } from '../shared/wire/layout.ts';
 
 export type BarePathOptions = {
-  /** The only key that requests are signed with. */
+  /** The only key with which requests are signed. */
   readonly credentials: Credentials;
-  /** The only market that orders are for. */
+  /** The only market of the orders. */
   readonly market: OrderMarket;
   readonly domain: Eip712Domain;
   /** Directory of the journal; the process that starts this one removes it. */

@@ -1,7 +1,7 @@
 /**
  * Thread entry of the bare path's shard (barePath.ts): consumes the records in the ring, checks each order's signature,
- * writes one row for each record, commits once, and then replies. The requests in flight bound a batch: a client has
- * one for each connection.
+ * writes one row for each record, commits once, and then replies. A batch has at most the requests in flight: a client
+ * has one on each connection.
  */
 import { join } from 'node:path';
 import { workerData } from 'node:worker_threads';

@@ -1,6 +1,6 @@
 /**
- * Two checkouts of the project side by side: each round runs the same benches in both, in alternating order, so that
- * what the machine does meanwhile meets both alike. A ratio is this checkout's figure divided by the other one's.
+ * Runs two checkouts of the project side by side: each round runs the same benches in both, in alternating order, so
+ * that disturbances of the machine affect both alike. A ratio is this checkout's figure divided by the other's.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -17,7 +17,7 @@ type Comparison = {
 /** The results of one run of `bench/main.ts`, as its `--json` writes them. */
 type Results = Conditions & { readonly reports: readonly Finished[] };
 
-/** Columns that one event decides: their ratios say nothing. */
+/** Columns that a single event decides: their ratios mean nothing. */
 const LONE_EVENTS = new Set(['max us', 'GCs']);
 
 /** All figures with one name (bench, row and column), by round. */
@@ -70,7 +70,7 @@ function collect(figures: Map<string, Figure>, { reports }: Results, round: numb
   }
 }
 
-/** The texts of a row name it. The gateway bench counts its own rounds there, and those are repetitions here. */
+/** A row is identified by its texts. The gateway bench counts its own rounds in one, and those are repetitions here. */
 function nameOf(row: Row): string {
   const texts = Object.entries(row).filter(([column, cell]) => column !== STOLEN && typeof cell === 'string');
   return texts

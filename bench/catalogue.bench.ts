@@ -1,11 +1,11 @@
 /**
- * What do lists and public statistics cost when the catalogue and the history are large? The queries of the pool over a
- * read.db with few trades and over one with many, which should make no difference: statistics are kept up as trades
- * arrive, and no query scans what grows. Then the catalogue that the gateway keeps in memory: how long it takes to
- * open, and its memory. Then the whole server with the same number of markets (catalogueServer.ts).
+ * What do lists and public statistics cost if the catalogue and the history are large? Runs the queries of the pool
+ * over a read.db with few trades and over one with many. This should make no difference: statistics are updated as
+ * trades arrive, and no query scans data that grows. Then measures how long the catalogue that the gateway keeps in
+ * memory takes to open, and its memory; then the whole server with the same number of markets (catalogueServer.ts).
  *
  * The sizes are small unless `--full` is given: 100,000 markets, 10,000 events, 100,000 accounts, and 10 million trades
- * or as many as `--trades` says.
+ * or the number in `--trades`.
  */
 
 import { openControlDatabase } from '../gateway/base/database.ts';
@@ -18,7 +18,7 @@ import { atMost, type Goal, type Report, type Row, STOLEN, StealMeter } from './
 
 const SMALL: Sizes = { markets: 1000, events: 100, accounts: 500, trades: 40_000 };
 const FULL: Sizes = { markets: 100_000, events: 10_000, accounts: 100_000, trades: 10_000_000 };
-/** The history that the large one is compared with. */
+/** The history with which the large one is compared. */
 const FEW_TRADES = 10_000;
 const MOST_GROWTH = 2;
 
@@ -69,7 +69,7 @@ function usPerRow({ p50Us, rowsOfAnswer }: Measured): number {
   return p50Us / Math.max(1, rowsOfAnswer);
 }
 
-/** The catalogue as a start of the gateway opens it, and the memory of what it keeps. */
+/** Opens the catalogue as a start of the gateway does, and measures its memory. */
 function measureCatalog(controlDbPath: string, { markets, events }: Sizes): Row {
   assert(globalThis.gc !== undefined, 'catalogue: needs --expose-gc');
   const steal = new StealMeter();

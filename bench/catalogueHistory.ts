@@ -27,17 +27,17 @@ export type Sizes = {
   readonly trades: number;
 };
 
-/** With the projector's processor time for what it followed, also if that was made by an earlier run. */
+/** Includes the projector's processor time for the followed records, even if an earlier run has followed them. */
 type Made = { readonly readDbPath: string; readonly controlDbPath: string; readonly usPerTrade: number };
 
 const SEED = 11;
 const DAY_MS = 86_400_000;
-/** All sizes have the same span, so that they differ in the number of trades alone. */
+/** All sizes have the same time span, so that they differ only in the number of trades. */
 const SPAN_MS = 30 * DAY_MS;
-/** On the day, so that a directory of yesterday has the same spans of statistics. */
+/** Start of a day, so that a directory made yesterday has the same spans of statistics. */
 export const END_MS = Date.UTC(2026, 9, 1);
 const ROWS_OF_A_COMMIT = 2000;
-/** The projector follows as many at a time as one that is far behind. */
+/** The projector follows this many at a time, as if it were far behind. */
 const ROWS_OF_A_BATCH = 50_000;
 const MARKETS_OF_A_TRANSACTION = 500;
 const LOTS = 10_000;
@@ -61,7 +61,7 @@ export function makeHistory(sizes: Sizes): Made {
   const journalPath = join(directory, 'journal.db');
   const usPerTrade = trade(catalog, journalPath, readDbPath, sizes);
   database.close();
-  // Twice the size of read.db, and only read.db is measured.
+  // The other files are twice the size of read.db, and only read.db is measured.
   for (const suffix of ['', '-wal', '-shm']) rmSync(journalPath + suffix, { force: true });
   writeFileSync(complete, String(usPerTrade));
   return { readDbPath, controlDbPath, usPerTrade };
@@ -129,7 +129,7 @@ function trade(catalog: Catalog, journalPath: string, readDbPath: string, { acco
   }
   script.journal.commit();
   follow();
-  // The catalogue comes in pages, one at a step.
+  // The catalogue comes in pages, one per step.
   while (projector.step(true));
   let seconds = 0;
   for (let from = 0; from < trades; from += ROWS_OF_A_COMMIT) {

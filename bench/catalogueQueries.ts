@@ -1,7 +1,6 @@
 /**
- * The queries of the pool over one read.db, with their durations. A history with few trades has fewer points, positions
- * and fills to answer, so each row says how many its answers have, and growth is that of the time per row where their
- * numbers differ.
+ * Measures the queries of the pool over one read.db. A history with few trades has fewer points, positions and fills to
+ * answer, so each row says how many its answers have; if these numbers differ, growth is that of the time per row.
  */
 import Database from 'better-sqlite3';
 import { FILLS_EVER } from '../gateway/base/page.ts';
@@ -22,9 +21,9 @@ import { type Row, STOLEN, StealMeter } from './report.ts';
 
 const SEED = 13;
 export const QUERIES = 200;
-/** Parts of a leaderboard: one takes as long as it has accounts and positions. */
+/** Measured parts of a leaderboard: the time of a part depends on its accounts and positions. */
 const PARTS = 100;
-/** Parts before those: the first ones look up the mark of each market, for all that follow. */
+/** Parts before those: the first ones look up the mark of each market for all later parts. */
 const PARTS_BEFORE = 1000;
 /** The windows of the leaderboard, in spans. */
 const WINDOWS = {
@@ -36,9 +35,9 @@ const WINDOWS = {
 
 type Query = {
   readonly name: string;
-  /** Returns the number of rows of its answer. */
+  /** Returns the number of rows in its answer. */
   readonly ask: (random: Random) => number;
-  /** QUERIES unless it says otherwise. */
+  /** Number of repetitions; default: QUERIES. */
   readonly times?: number;
   readonly warmUps?: number;
 };
@@ -164,8 +163,8 @@ function statisticsQueries(database: Database.Database, sizes: Sizes): Query[] {
 }
 
 /**
- * A part of a leaderboard: 500 accounts or 500 positions. A whole one is asked for a part at a time, so that others
- * come between. No market has a book here, which is the worst case: the last trade is read for each of them once.
+ * A part of a leaderboard: 500 accounts or 500 positions. A whole leaderboard is requested part by part, so that other
+ * queries come between. No market has a book here, which is the worst case: the last trade of each is read once.
  */
 function leaderboardQueries(database: Database.Database, { markets, accounts }: Sizes): Query[] {
   const leaderboard = new LeaderboardQueries(database);

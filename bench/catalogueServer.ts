@@ -1,7 +1,7 @@
 /**
- * The whole server with a catalogue that was imported as an administrator would: how fast an import is, what pages of
- * the catalogue and of public statistics cost over HTTP, and what a list that is in the cache costs the server beside
- * bytes of the same length from uWebSockets.js alone.
+ * The whole server with a catalogue that was imported as by an administrator: how fast an import is, what pages of the
+ * catalogue and of public statistics cost over HTTP, and what a cached list costs the server compared with the same
+ * number of bytes from uWebSockets.js alone.
  */
 import { Agent, get as httpGet } from 'node:http';
 import { MAX_IMPORT_LINES } from '../shared/api/catalogue.ts';
@@ -16,7 +16,7 @@ import { atLeast, type Goal, median, type Row, STOLEN, StealMeter } from './repo
 
 const SEED = 13;
 const PAGES = 100;
-/** The system counts processor time in hundredths of a second: a tenth of one is ten of them. */
+/** The system counts processor time in hundredths of a second: this many requests take several of them. */
 const CACHED = 3000;
 const ROUNDS = 5;
 const IN_FLIGHT = 16;
@@ -29,7 +29,7 @@ type Latency = { readonly p50Us: number; readonly p99Us: number; readonly proces
 export async function measureServer(sizes: Sizes): Promise<ServerReport> {
   const cleanUps: (() => void | Promise<void>)[] = [];
   const scope: Scope = { after: (cleanUp) => void cleanUps.push(cleanUp) };
-  // Connections that are kept: a new one for each request would cost more than the request.
+  // Kept-alive connections: a new one for each request would cost more than the request.
   const agent = new Agent({ keepAlive: true, maxSockets: IN_FLIGHT });
   scope.after(() => agent.destroy());
   try {
@@ -59,7 +59,7 @@ export async function measureServer(sizes: Sizes): Promise<ServerReport> {
   }
 }
 
-/** By turns, because both sides of the ratio vary; the median round counts. */
+/** The sides alternate, because both sides of the ratio vary; the median round counts. */
 async function measureCached(
   agent: Agent,
   server: TestServer,
@@ -102,7 +102,7 @@ const PATHS: Readonly<Record<string, (random: Random, sizes: Sizes) => string>> 
   leaderboard: () => '/v1/leaderboards/traders',
 };
 
-/** @returns markets a second, events left out. */
+/** @returns markets per second, without events. */
 async function importCatalogue(server: TestServer, { markets, events }: Sizes): Promise<number> {
   const random = new Random(SEED);
   const soon = new Date(Date.now() + 30 * 86_400_000).toISOString();
@@ -173,7 +173,7 @@ async function get(
   };
 }
 
-/** Cheaper than fetch, which would keep the processor that the server shares. */
+/** Cheaper than fetch, which would occupy the processor that the server shares. */
 function read(agent: Agent, url: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const request = httpGet(url, { agent }, (response) => {

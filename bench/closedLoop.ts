@@ -1,11 +1,11 @@
 /**
- * Sends requests as fast as they are answered: every connection sends its next one when its last one is answered, which
- * finds the maximum of a server and hides how long a request waits for its turn (openLoop.ts shows that).
+ * Sends requests as fast as they are answered: each connection sends its next request when its last one is answered.
+ * This finds the maximum of a server, but hides how long a request waits for its turn (openLoop.ts shows that).
  */
 import { Connection } from '../gateway/wiring/rehearsal/connection.ts';
 import { Histogram } from './histogram.ts';
 
-/** From the first request to the last answer; `latency` has the answer of every request. */
+/** From the first request to the last answer; `latency` has every request's duration. */
 export type Fired = {
   readonly seconds: number;
   readonly perSecond: number;
@@ -16,7 +16,7 @@ export type Fired = {
 type ClosedLoopOptions = {
   /** The requests alternate between the connections, and each waits for the previous one of its connection. */
   readonly isInTurns?: boolean | undefined;
-  /** Looks into an answer whose status is a success. */
+  /** Checks an answer whose status is a success. */
   readonly isRefused?: ((answer: Buffer) => boolean) | undefined;
 };
 
@@ -63,7 +63,7 @@ export function isSuccess(status: number): boolean {
   return status === 200 || status === 201;
 }
 
-/** Opens connections only while they are used: a server closes idle ones. */
+/** Opens connections only for the time of their use: a server closes idle ones. */
 export async function withConnections<Result>(
   baseUrl: string,
   count: number,

@@ -1,21 +1,22 @@
 /**
- * What does an exchange pay for a replicated log, and for how long is it gone when its leader dies? Orders of one
- * account in one market, by turns on an exchange with its journal alone and on a leader with a log in a PostgreSQL of
- * this machine with two standbys, which all sync; and beside them appends to that log as often as orders come: the
- * round trip that an answer has to wait for. Then leaders are killed, and the time counts to the first order that the
- * standby accepts.
+ * What does an exchange pay for a replicated log, and how long is it down when its leader dies? Orders of one account
+ * in one market are sent alternately to an exchange with only its journal and to a leader with a log in a PostgreSQL of
+ * this machine with two standbys, which all sync. Beside them, rows are appended to that log as often as orders come:
+ * this is the round trip for which an answer has to wait. Then leaders are killed, and the time to the first order that
+ * the standby accepts is measured.
  *
- * The full rate is that of so many orders in flight that more of them make none much cheaper. An append takes about the
- * same of the processors however many orders share it, and of fewer in flight fewer do: what that costs is in rows of
- * their own, without a goal.
+ * The full rate has so many orders in flight that more would not make an order much cheaper. An append costs about the
+ * same processor time however many orders share it, and with fewer orders in flight fewer share one: rows of their own
+ * show that cost, without a goal.
  *
- * A log has machines of its own, so the three servers of PostgreSQL have the last processor to themselves, and exchange
- * and client the same others with the log as without: what the log takes of the exchange's machine is what counts. The
- * disk they share. Everything together on all processors comes first, and shows what a log on the same machine costs.
+ * In production a log has machines of its own. So the three servers of PostgreSQL have the last processor to
+ * themselves, and exchange and client use the same other processors with the log as without: only the log's cost on the
+ * exchange's machine counts. The disk is shared. Everything together on all processors comes first, and shows the cost
+ * of a log on the same machine.
  *
- * A moderate pace is one at which the processors are mostly idle by what an order takes that comes alone. A share of
- * the full rate is none: that rate is reached only because many orders share commits, appends and wake-ups, and orders
- * that come apart take several times as much of the processors.
+ * At a moderate pace the processors are mostly idle even if every order comes alone. A share of the full rate would not
+ * do: that rate is reached only because many orders share commits, appends and wake-ups, and orders that come apart
+ * take several times as much processor time.
  */
 import { assert } from '../shared/base/assert.ts';
 import { MAX_OPEN_ORDERS } from '../shared/base/codes.ts';
@@ -31,7 +32,7 @@ import { atLeast, atMost, type Goal, median, ofQuietest, type Report, type Row, 
 import type { Wait } from './turns.ts';
 
 const ROUNDS = 4;
-/** More of them make an order hardly cheaper on either side (bench/history/2026-11-27.md). */
+/** More connections would hardly make an order cheaper on either side (bench/history/2026-11-27.md). */
 const FULL_CONNECTIONS = 256;
 const FEW_CONNECTIONS = 64;
 const TAKEOVERS = 10;
@@ -45,7 +46,7 @@ const MOST_TAKEOVER_MS = 3000;
 
 const SHARDS = '1';
 
-/** Together: the log shares the processors of the exchange. */
+/** `together`: the log shares the processors of the exchange. */
 type Place = 'together' | 'apart';
 type Takeovers = { readonly waitsMs: readonly number[]; readonly stolen: Row[string] };
 
@@ -99,7 +100,7 @@ function startLog(scope: Scope, place: Place): Promise<PostgresCluster> {
   return place === 'together' ? start() : startApart(scope, start);
 }
 
-/** Two members take the lead from each other. */
+/** Two members take the lead from each other in turn. */
 async function killLeaders(scope: Scope, count: number): Promise<Takeovers> {
   const postgres = await startPostgres(scope, { isSynced: true });
   const url = await postgres.database();

@@ -1,9 +1,9 @@
 /**
- * Process entry of the client of the cluster bench: the same loads by turns on an exchange that has its journal alone
- * and on one that has a replicated log as well, and between them appends to the log itself, one after the other.
+ * Process entry of the client of the cluster bench: sends the same loads alternately to an exchange with only its
+ * journal and to one with a replicated log too, and between them appends to the log itself, one row after the other.
  *
- * A virtual machine may run half as fast a second later, so what is compared takes several short turns in a round, and
- * counts as their sum.
+ * A virtual machine may run half as fast a second later, so compared loads take several short turns in a round, and
+ * their sums count.
  */
 import { availableParallelism } from 'node:os';
 import { toBytes } from '../gateway/wiring/rehearsal/connection.ts';
@@ -24,20 +24,22 @@ export type ClusterLoadOptions = {
   readonly targets: Readonly<Record<JournalName, LoadTarget>>;
   readonly logUrl: string;
   readonly rounds: number;
-  /** Of the loads with these names. */
+  /** The number of connections of each of these loads. */
   readonly connections: Readonly<Record<'full' | 'few', number>>;
   /** The processes of the bench, without this one. */
   readonly pids: readonly number[];
 };
 
 export type JournalRound = {
-  /** So many orders at once that more make none much cheaper, each connection as fast as it is answered. */
+  /**
+   * So many orders at once that more would not make one much cheaper; each connection sends as fast as it is answered.
+   */
   readonly full: Rate;
-  /** The same with fewer orders at once, of which fewer share an append. */
+  /** The same with fewer orders at once, so that fewer share an append. */
   readonly few: Rate;
-  /** At a pace at which the processors are mostly idle, even if no order shares a commit or a wake-up with another. */
+  /** A pace at which the processors are mostly idle, even if no order shares a commit or a wake-up with another. */
   readonly paced: Wait;
-  /** At a share of the full rate, which is reached only because orders share them. */
+  /** At a share of the full rate, which is reached only because orders share commits and wake-ups. */
   readonly busy: Wait;
   /** One order after the other. */
   readonly single: Rate;
@@ -47,15 +49,15 @@ export type ClusterRound = {
   readonly pacePerSecond: number;
   readonly busyPerSecond: number;
   /**
-   * A row into the log, each time one after the other and as often as the orders with these names come: processes that
-   * rest between two of them are slower.
+   * Appends of a row to the log, one after the other, as often as the orders with these names come: a process that
+   * rests between two appends is slower.
    */
   readonly roundTrips: Readonly<Record<'single' | 'paced', Rate>>;
 };
 
 const PACED_CONNECTIONS = 32;
 const WARM_UP_ORDERS = 12_000;
-/** V8 optimizes what has run about so often. Of an append that is the code for many orders under a full load. */
+/** V8 optimizes code that has run about this often. For an append this is the code for many orders under full load. */
 const WARM_UP_APPENDS = 5000;
 const TURNS = 6;
 const FULL_ORDERS = 2000;
@@ -64,7 +66,10 @@ const SINGLE_ORDERS = 150;
 const PACED_SHARE = 0.3;
 const PACED_SECONDS = 3;
 const APPENDS = 150;
-/** So many orders are signed before the first of them is sent: all leave within 30 s (4.3), whatever else runs here. */
+/**
+ * At most this many orders are signed before the first of them is sent, so that all leave within 30 s (4.3), however
+ * busy the machine is.
+ */
 const MOST_SIGNED = 2000;
 const MOST_SIGNED_EACH = 150;
 
@@ -126,7 +131,7 @@ class Rounds {
     return { journals, pacePerSecond, busyPerSecond, roundTrips };
   }
 
-  /** Each side is the first one as often as the other. */
+  /** Each side is first as often as the other. */
   async #byTurns(
     order: readonly JournalName[],
     run: (name: JournalName, turns: Turns) => Promise<void>,
@@ -169,7 +174,7 @@ class Rounds {
     });
   }
 
-  /** One after the other, and none before it is due. */
+  /** Appends one row after the other, none before it is due. */
   async #append(count: number, perSecond: number, turns = new Turns()): Promise<void> {
     const latency = new Histogram();
     const meter = this.#meter();

@@ -1,7 +1,7 @@
 /**
- * The standard stream as commands of the engine, encoded in advance into one buffer, so that a run times the engine and
- * not the encoding. Order ids alternate between the accounts. A sweep is a FAK order at the last price. One lot of the
- * stream is a whole token, so that amounts are as large as real ones and exceed 32 bits.
+ * The standard stream as commands of the engine, encoded in advance into one buffer, so that a run times the engine
+ * without the encoding. Order ids alternate between the accounts. A sweep is a FAK order at the last price. One lot of
+ * the stream is a whole token, so that amounts are as large as real ones and exceed 32 bits.
  *
  * An order hash is the order's id, spread over 256 bits by a bijection: unique like a digest, without the digest.
  */
@@ -105,7 +105,7 @@ export function encodeStream(stream: Stream): CommandTape {
   return tape;
 }
 
-/** The id of the order whose hash `writeHash` wrote. */
+/** Returns the id of the order whose hash `writeHash` wrote. */
 export function idOfHash(words: Uint32Array, word: number): number {
   return words[word + HASH_WORDS - 1];
 }

@@ -1,8 +1,8 @@
 /**
- * What do the checksums of rows add to a change of control.db? The same changes by the same stores, in a file that
- * keeps the sums and in one whose connection has no triggers for them, by turns. An account is a row of users, one of
- * wallets and one of grants; a deposit is two changes of its row. The processor time of the thread counts, as requests
- * have it, without the sync; and the time that a client waits with it.
+ * What do the checksums of rows add to a change of control.db? The same stores make the same changes, alternately in a
+ * file with checksums and in one whose connection has no triggers for them. An account is a row of users, one of
+ * wallets and one of grants; a deposit changes its row twice. Measured are the processor time of the thread as requests
+ * use it, without the sync, and the time that a client waits, with the sync.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

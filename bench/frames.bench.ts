@@ -3,8 +3,8 @@
  * a visitor who is signed in, with the ticket, and counts its frames: at rest, at 100, 1,000 and 3,000 changes a
  * second.
  *
- * The busy time of the main thread is the figure to compare: frames are also lost to other programs on the machine,
- * which the row at rest shows.
+ * Compare the busy time of the main thread: frames are also lost to other programs on the machine, as the row at rest
+ * shows.
  */
 import type { CDPSession, Page } from 'playwright-core';
 import { assert } from '../shared/base/assert.ts';
@@ -48,7 +48,7 @@ export async function run(): Promise<Report> {
     await page.locator('.ticket button[type=submit]').waitFor();
     await page.getByText('Live', { exact: true }).waitFor();
     const session = await page.context().newCDPSession(page);
-    // Processor time of the thread: what other programs take from it does not count.
+    // Processor time of the thread, so that time taken by other programs does not count.
     await session.send('Performance.enable', { timeDomain: 'threadTicks' });
     const rows: Row[] = [];
     for (const rate of RATES) rows.push(await measure(exchange, page, session, rate));

@@ -1,6 +1,6 @@
 /**
- * Serves the page and one market whose book changes as often as is asked for: the exchange as a browser sees it, with
- * none of its work, so that what is measured is the browser's.
+ * Serves the page and one market whose book changes as often as requested. To a browser it looks like the exchange, but
+ * it does none of the exchange's work, so that the browser is measured.
  */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -59,7 +59,7 @@ export class FramesExchange {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Changes of the book in a second, from now on. */
+  /** Changes of the book per second, from now on. */
   set changesPerSecond(count: number) {
     this.#perSecond = count;
     this.#due = 0;
@@ -99,7 +99,7 @@ export class FramesExchange {
     this.#send({ channel: 'heartbeat', data: { time: Date.now(), sequences: { [MARKET_ID]: this.#sequence } } });
   }
 
-  /** One order comes or goes at a random price, mostly near the best ones. */
+  /** Adds or removes an order at a random price, mostly near the best prices. */
   #change(): void {
     const side = this.#random.below(2) === 0 ? 'BUY' : 'SELL';
     const depth = 1 + Math.min(this.#random.below(DEPTH), this.#random.below(DEPTH));
@@ -163,7 +163,7 @@ export class FramesExchange {
     this.#send(frame);
   }
 
-  /** For each outcome, when the best of either side has changed. */
+  /** For each outcome, the time at which the best price of either side last changed. */
   #bbo(): void {
     const frames = ([0, 1] as const).map((outcome): BboFrame => {
       const { bid, ask } = this.#book.best(outcome);
@@ -205,7 +205,7 @@ export class FramesExchange {
     const none = { bids: [], asks: [] };
     const data = { outcome_0: { bids, asks }, outcome_1: none, checksum: 0 };
     const head = { channel: 'book', market_id: MARKET_ID, sequence: this.#sequence, timestamp: Date.now() } as const;
-    // The first load finds the checksum, which the second one is right with.
+    // The first load finds the checksum; with it the second load is right.
     this.#book.apply({ ...head, data });
     this.#book.apply({ ...head, data: { ...data, checksum: this.#book.checksum() } });
   }
@@ -226,7 +226,7 @@ export class FramesExchange {
   }
 }
 
-/** Of every read of the market page for a visitor who is signed in. */
+/** Answers every read of the market page for a signed-in visitor. */
 function answerTo(path: string): unknown {
   if (path === '/v1/auth/refresh')
     return {

@@ -3,8 +3,8 @@
  * cancels, each acknowledged after its commit, and reads of the book. Server and client share the machine, so only
  * ratios to peers measured in the same round hold on other machines: to bare native key recovery on one core and, in
  * processes of their own, to uWebSockets.js alone and to the bare path of an order (barePath.ts). Recovery shows how
- * fast the processor is; the bare path also how fast threads wake up, sockets are written and files synced, so the
- * difference to the bare path is our own cost.
+ * fast the processor is; the bare path also shows how fast threads wake up, sockets are written and files are synced,
+ * so the difference to the bare path is the exchange's own cost.
  *
  * A client in JavaScript is slower than a server that only reads, so reads are compared by the processor time they cost
  * the server, where the system reports it.
@@ -28,7 +28,7 @@ const SIGNERS = 60;
 const LEAST_PLACE_RATIO = 0.65;
 /**
  * The same share as of bare recovery: the rules of a whole exchange may cost the rest. Both sides of this ratio vary
- * with the machine, so the best round would be one in which the peer was disturbed.
+ * with the machine, so the best round might be one in which the peer was disturbed.
  */
 const LEAST_PATH_RATIO = 0.65;
 const LEAST_CANCEL_RATIO = 0.25;
@@ -45,7 +45,7 @@ type Round = Readonly<Record<TimedKind | 'recover', LoadResult>>;
 const ROUND: readonly LoadTask[] = [
   { kind: 'recover', seconds: RECOVER_SECONDS },
   { kind: 'place, many signers', requests: REQUESTS },
-  // The bare path gets what was sent before it, and knows one signer alone.
+  // The bare path gets the requests of the task before, and knows only one signer.
   { kind: 'place', requests: REQUESTS },
   { kind: 'bare path, place', requests: REQUESTS },
   { kind: 'cancel', requests: REQUESTS },
@@ -126,7 +126,7 @@ function pathRatio(round: Round): number {
   return round.place.perSecond / round['bare path, place'].perSecond;
 }
 
-/** Compares rates where the system does not report processor time. */
+/** Compares rates if the system does not report processor time. */
 function costRatio(bare: LoadResult, own: LoadResult): number {
   if (bare.processorUs === undefined || own.processorUs === undefined) return own.perSecond / bare.perSecond;
   return bare.processorUs / own.processorUs;

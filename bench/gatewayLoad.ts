@@ -65,13 +65,13 @@ export type TimedKind =
 
 export type LoadResult = {
   readonly kind: LoadTask['kind'];
-  /** Counts the orders of batches, else requests; processor times are per order or request as well. */
+  /** Counts the orders of batches, otherwise requests; processor times are per order or request as well. */
   readonly perSecond: number;
   readonly p50Us: number;
   readonly p99Us: number;
-  /** Processor time of the server for one request; undefined where the system does not report it. */
+  /** Processor time of the server per request; undefined if the system does not report it. */
   readonly processorUs: number | undefined;
-  /** The part of it that its main thread has taken, which is the gateway thread; undefined likewise. */
+  /** The part used by the server's main thread, the gateway thread; undefined likewise. */
   readonly gatewayUs: number | undefined;
   /** Processor time of this client, which shares the machine with the server. */
   readonly clientUs: number | undefined;
@@ -79,7 +79,7 @@ export type LoadResult = {
   readonly stolen: number | string;
 };
 
-/** Requests that are ready to be sent, and the peer they are for. */
+/** Prepared requests, and the peer for which they are. */
 type Prepared = {
   readonly peer: Peer | undefined;
   readonly requests: readonly Buffer[];
@@ -226,7 +226,7 @@ function difference(before: number | undefined, after: number | undefined): numb
   return before === undefined || after === undefined ? undefined : after - before;
 }
 
-/** By libsecp256k1, whatever the server verifies with. */
+/** Uses libsecp256k1, whatever the server verifies with. */
 function recover({ market, domain, privateKey, feeBps }: LoadOptions, keccak: Keccak256, seconds: number): LoadResult {
   const signer = new OrderSigner(privateKey, domain);
   const draft = draftOrder({ market, outcomeIndex: 0, side: 'BUY', price: '0.40', size: '10', feeRateBps: feeBps });

@@ -1,12 +1,12 @@
 /**
- * What do front threads take from the gateway thread, and what do they cost? The same orders and reads, by turns, on a
- * server whose gateway thread has the connections and on one where a front thread has them. The gateway thread is the
- * one that there cannot be two of, so its processor time for a request says how many requests a machine with cores to
- * spare can answer; on two cores, which client and shards share, the rates only have to stay about what they are.
+ * What do front threads take from the gateway thread, and what do they cost? The same orders and reads are sent
+ * alternately to a server whose gateway thread has the connections and to one where a front thread has them. There can
+ * be only one gateway thread, so its processor time per request shows how many requests a machine with spare cores can
+ * answer. On two cores, which client and shards share, the rates only have to stay about the same.
  *
  * The model of a machine with 16 cores has a core for each thread: the gateway thread, the projector, SHARDS shards,
- * and a front on each other one. It says what the gateway thread, or all fronts together, have the processor time for,
- * where each of them takes what it has taken here.
+ * and a front on each remaining core. It computes for how many requests the gateway thread, or all fronts together,
+ * have processor time if a request costs as much as here.
  */
 import { assert } from '../shared/base/assert.ts';
 import { type Scope, startServer, type TestServer } from '../test/support/server.ts';
@@ -21,7 +21,7 @@ const ROUNDS_FULL = 6;
 const CONNECTIONS = 64;
 const LEVELS = 20;
 const SALTS_A_CLIENT = 1_000_000;
-/** A client's tasks, in this order: cancels are those of the orders that it has placed before. */
+/** A client's tasks, in this order: cancels are for the orders placed before. */
 const TASKS: readonly (readonly (readonly [kind: TimedKind, requests: number])[])[] = [
   [
     ['place', 4000],
@@ -34,17 +34,17 @@ const TASKS: readonly (readonly (readonly [kind: TimedKind, requests: number])[]
 ];
 const KINDS = TASKS.flat().map(([kind]) => kind);
 const READS: ReadonlySet<TimedKind> = new Set(['bbo', 'book']);
-/** A front thread is one more on the same two cores, and every call is handed over twice. */
+/** A front thread is one more thread on the same two cores, and every call is handed over twice. */
 const LEAST_RATE = 0.8;
 const MOST_GATEWAY_SHARE = 0.9;
-/** The gateway thread has nothing to do with a read that a front answers. */
+/** The gateway thread does nothing for a read that a front answers. */
 const MOST_GATEWAY_SHARE_OF_READ = 0.1;
 const CORES = 16;
 const SHARDS = 4;
 const FRONTS = CORES - SHARDS - 2;
 
 type Side = { readonly gateways: number; readonly server: TestServer; readonly target: LoadTarget };
-/** Processor time for a request; `otherUs` is that of the front, and for an order of its shard and what follows it. */
+/** Processor time per request; `otherUs` is the front's, and for an order the shard's and its followers'. */
 type Measured = LoadResult & { readonly gateways: number; readonly gatewayUs: number; readonly otherUs: number };
 
 export async function run({ isFull }: { readonly isFull: boolean }): Promise<Report> {
@@ -126,7 +126,7 @@ type Median = (kind: TimedKind, gateways: number, value: (result: Measured) => n
 
 function modelled(kind: TimedKind, gateways: number, of: Median): Row {
   const ofGateway = 1e6 / of(kind, gateways, ({ gatewayUs }) => gatewayUs);
-  // Orders meet the gateway thread long before the fronts, which only read them.
+  // Orders reach the limit of the gateway thread long before that of the fronts, which only read them.
   const ofFronts =
     !READS.has(kind) || gateways === 1 ? Infinity : (FRONTS * 1e6) / of(kind, 2, ({ otherUs }) => otherUs);
   return {

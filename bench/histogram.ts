@@ -1,7 +1,7 @@
 /**
- * Durations in nanoseconds, counted in buckets as an HDR histogram does: a power of two is cut into 1024 equal parts,
- * so a value read back is at most 0.1 % too low, three significant digits. Recording allocates nothing and costs a few
- * nanoseconds, whatever the number of samples.
+ * Counts durations in nanoseconds in buckets, like an HDR histogram: a power of two is divided into 1024 equal parts,
+ * so a value read back is at most 0.1 % too low, which is three significant digits. Recording allocates nothing and
+ * costs a few nanoseconds, whatever the number of samples.
  */
 const PART_BITS = 10;
 const PARTS = 1 << PART_BITS;
@@ -49,8 +49,8 @@ export class Histogram {
   }
 
   /**
-   * The whole distribution, with points that get denser towards the slowest sample, as far as there are samples: of a
-   * thousand samples the last point before the maximum is the 99.9th percentile.
+   * Returns the whole distribution, with points that get denser towards the slowest sample, as far as there are
+   * samples: with a thousand samples the last point before the maximum is the 99.9th percentile.
    */
   curve(): CurvePoint[] {
     if (this.count === 0) return [];

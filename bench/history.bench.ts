@@ -1,7 +1,8 @@
 /**
- * Does a page of the past cost an account with very many orders and trades more than one with a hundred? Processor time
- * of the queries in their own thread, of two accounts in one read.db. Of every six orders and trades five are those of
- * the large account; the small one has a hundred. They are written as rows: the projector would take minutes for them.
+ * Does a page of the past cost an account with very many orders and trades more than one with a hundred? Measures the
+ * processor time of the queries in a thread of their own, for two accounts in one read.db. Five of every six orders and
+ * trades belong to the large account; the small one has a hundred. They are written as rows: the projector would take
+ * minutes for them.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,7 +30,7 @@ const [LARGE, SMALL] = [1, 2];
 const SMALL_ROWS = 100;
 const OTHERS = 5000;
 const MARKET_COUNT = 1000;
-/** Its orders and trades are this share of all. */
+/** The market whose orders and trades are this share of all. */
 const RARE_MARKET = 0;
 const RARE = 100_000;
 const MEASURED_MS = 1000;
@@ -113,7 +114,7 @@ function queriesOf(db: Database.Database, count: number): Query[] {
   ];
 }
 
-/** The system counts processor time in steps of some milliseconds, so a single query has none of its own. */
+/** The system counts processor time in steps of some milliseconds, so a single query cannot be measured. */
 function measure({ run }: Query, account: number): { rows: number; us: number; p50: number } {
   let rows = 0;
   const wallUs: number[] = [];
@@ -213,7 +214,7 @@ function tradeOf({ n, account, other, isTaker, market, timeMs, orderId }: TradeF
   };
 }
 
-/** Everything else is zero. */
+/** All other sums are zero. */
 function statsOf(account: number, trades: number): object {
   return { ...Object.fromEntries(ACCOUNT_STATS.inserted.map((name) => [name, 0])), account, trades };
 }

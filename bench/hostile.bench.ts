@@ -1,15 +1,16 @@
 /**
  * What does an attack cost a bystander? A trader places one order after the other, in turns:
  *
- *   alone      nothing else happens
- *   attacked   an attacker in a process of its own does one thing as fast as it is let: it holds connections, asks for
- *              all that its 2,000 open orders make long, sends orders with wrong signatures, lets 20 sockets replay a
- *              market, cancels authorizations on the rail, or searches for words that stand in every description.
- *              Beside searches the bystander reads lists
- *   beside     the attacker sends the same at the same moments to a sink, which answers with as many bytes
+ *   alone     nothing else happens
+ *   attacked  an attacker in a process of its own does one thing as fast as the exchange lets it: it holds connections,
+ *             requests everything that its 2,000 open orders make long, sends orders with wrong signatures, lets 20
+ *             sockets replay a market, cancels authorizations on the rail, or searches for words that every description
+ *             contains. Beside searches the bystander reads lists
+ *   beside    the attacker sends the same requests at the same moments to a sink, which answers with as many bytes
  *
- * All of them share the processors of one machine. What the attacker's own programs take from the bystander, which they
- * would not from far away, is in `beside` too: attacked / beside is what the exchange lets the attack cost.
+ * All of them share the processors of one machine. The attacker's own programs slow the bystander down, which they
+ * would not do from far away; `beside` contains this too, so attacked / beside is the part that the exchange is
+ * responsible for.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -38,7 +39,7 @@ const ATTACKS: readonly Attack[] = [
 ];
 const OPEN_ORDERS = 2000;
 const BATCH = 15;
-/** The parts take turns, so that what else the machine does meets all of them. */
+/** The parts take turns, so that disturbances of the machine affect all of them. */
 const ROUNDS = 5;
 const PART_MS = 3000;
 const WARM_UP = 30;
@@ -46,7 +47,7 @@ const MOST_TIMES = 1.5;
 const MAX_CONNECTIONS = 2000;
 const CROWDED_SHARE = 0.5;
 const BYSTANDERS = 200;
-/** An exchange that is kept has accounts already. */
+/** A kept exchange has accounts already. */
 const KEYS = [`0x${'a7'.repeat(32)}`, `0x${'a8'.repeat(32)}`] as const;
 
 let listed = 0;
@@ -54,7 +55,7 @@ let listed = 0;
 type Market = Awaited<ReturnType<typeof makeMarket>>;
 type Names = 'alone' | 'attacked' | 'beside';
 
-/** The bystander's orders of all rounds of a part, and the processor time of the gateway and its shard meanwhile. */
+/** The bystander's orders of all rounds of a part, and the processor time of the gateway and its shard in that time. */
 class Part {
   readonly timesMs: number[] = [];
   /** The p99 of each round. */
@@ -138,7 +139,7 @@ async function measure(attack: Attack): Promise<Measured> {
       await placeInto(parts.beside);
       await attacker.carryOut({ do: 'stop' });
     }
-    // A round that something else on the machine disturbs counts as one of five.
+    // A round that is disturbed by something else on the machine counts as one of five.
     const times = quantile(
       parts.attacked.roundsMs.map((ms, round) => ms / parts.beside.roundsMs[round]),
       0.5,
@@ -161,7 +162,7 @@ async function measure(attack: Attack): Promise<Measured> {
   }
 }
 
-/** Searches are of a catalogue of 100,000 markets, and those that the attack is about. */
+/** Searches run over a catalogue of 100,000 markets, including those that the attack searches for. */
 async function start(attack: Attack, scope: Scope, env: Record<string, string>): Promise<TestServer> {
   if (attack !== 'searches') return startServer(scope, env);
   return (await startReadExchange(scope, temporaryDirectory(), env)).server;
@@ -175,7 +176,9 @@ function latencies(parts: Record<Names, Part>): Row {
   return Object.fromEntries(columns);
 }
 
-/** Processor time that the exchange spends on one request of the attacker, by what it spends on the bystander alone. */
+/**
+ * Processor time of the exchange per request of the attacker, relative to the processor time for the bystander alone.
+ */
 function costs({ alone, attacked }: Record<Names, Part>, requests: number): Row {
   const orders = attacked.timesMs.length / alone.timesMs.length;
   const us = (attackedSeconds: number, aloneSeconds: number): number =>
@@ -248,7 +251,7 @@ async function place(trader: Trader, market: Market, count: number): Promise<num
   return timesMs;
 }
 
-/** A page of another list each time, because answers are shared, by people of whom none asks too often. */
+/** Reads a page of another list each time, because answers are shared, as people of whom none asks too often. */
 async function readList(server: TestServer): Promise<number[]> {
   const startedMs = performance.now();
   const path = `/v1/markets?limit=20&offset=${listed++ % 1000}`;
@@ -275,7 +278,7 @@ async function actFor(server: TestServer, act: () => Promise<number[]>, part: Pa
   part.otherSeconds += processSeconds(pid) - allBefore - gatewaySeconds;
 }
 
-/** The highest of a metric's values, by the server itself. */
+/** The highest value of a metric, from the server itself. */
 async function metric(server: TestServer, name: string): Promise<number> {
   const text = await (await fetch(`${server.baseUrl}/metrics`)).text();
   const values = [...text.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (.*)$`, 'gm'))];

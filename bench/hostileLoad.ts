@@ -1,7 +1,7 @@
 /**
- * Process entry of the hostile bench: one attacker, who asks for nothing that a stranger or an account without
- * privileges could not ask for. It attacks the exchange until it is stopped, and then plays what it did once more to a
- * sink, at the same moments and with answers of the same size.
+ * Process entry of the hostile bench: one attacker, who only sends requests that a stranger or an account without
+ * privileges could send. It attacks the exchange until it is stopped, and then repeats its requests to a sink, at the
+ * same moments and with answers of the same size.
  */
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -27,7 +27,7 @@ type AttackOptions = {
   readonly marketId: string;
   /** A signed order; with another salt its signature is wrong. */
   readonly order: PlacementBody;
-  /** Of an attack that is made of nothing else. */
+  /** For an attack that consists of nothing else. */
   readonly prepared: readonly PreparedRequest[];
 };
 /** `note` begins a new trace, `play` repeats the last one. */
@@ -36,14 +36,14 @@ export type AttackCommand =
   | { readonly do: 'note' }
   | { readonly do: 'stop' }
   | { readonly do: 'play'; readonly sinkUrl: string };
-/** @param requests of the trace so far. */
+/** @param requests the number of requests in the trace so far. */
 export type AttackReply = { readonly done: AttackCommand['do']; readonly requests: number };
 
-/** Other addresses are bystanders. */
+/** Other addresses belong to bystanders. */
 const ATTACKER = '127.0.3.1';
 const LOOPS = 20;
 const BATCH = 15;
-/** A refused attacker asks again, but not so fast that the bench measures its own process. */
+/** A refused attacker tries again, but not so fast that the bench measures the attacker's own process. */
 const PAUSE_MS = 2;
 const ASK_AGAIN_MS = 150;
 const ADDRESSES = 64;
@@ -55,9 +55,9 @@ const HEALTH = 'GET /health HTTP/1.1\r\nHost: bench\r\n\r\n';
 let options: AttackOptions;
 let trace = new Trace();
 let salt = 0;
-/** Every attack of this kind comes from another address, for one may open only so many sockets a minute. */
+/** Every attack of this kind comes from another address, because one address may open only so many sockets a minute. */
 let streamAddress = 0;
-/** Set while an attack or its repetition goes on; the next one has another. */
+/** Set while an attack or its repetition runs; the next one has another object. */
 let running: { isOver: boolean } = { isOver: true };
 const ends = new Set<() => void>();
 
@@ -83,7 +83,7 @@ function wrongBatch(): string {
   return JSON.stringify({ orders });
 }
 
-/** All open orders, the whole book order by order, and searches of the history that find nothing. */
+/** Reads all open orders, the whole book with its orders, and searches of the history that find nothing. */
 async function read(run: typeof running, loop: number): Promise<void> {
   const paths = [
     `/v1/orders/open/${options.marketId}`,
@@ -105,7 +105,7 @@ async function repeat(run: typeof running, loop: number): Promise<void> {
   }
 }
 
-/** A request without an answer is played once more as well: its connection was opened. */
+/** A request without an answer is repeated as well: its connection was opened. */
 async function ask(method: string, path: string, prepared?: PreparedRequest): Promise<void> {
   const { nowMs: atMs, asked } = trace;
   const answerBytes = await send(options.baseUrl, method, path, {}, prepared).catch(() => 0);
@@ -113,7 +113,7 @@ async function ask(method: string, path: string, prepared?: PreparedRequest): Pr
   await sleep(PAUSE_MS);
 }
 
-/** Opens a connection and every one that has to take its place; each second one sends a request first. */
+/** Opens a connection and every replacement for it; every second one sends a request first. */
 function hold(run: typeof running, address: string, isAsking: boolean): void {
   if (run.isOver) return;
   let noted = trace;
@@ -128,7 +128,7 @@ function hold(run: typeof running, address: string, isAsking: boolean): void {
   ends.add(end);
 }
 
-/** @returns closes it. */
+/** @returns a function that closes it. */
 function openConnection(baseUrl: string, localAddress: string, isAsking: boolean, onClose: () => void): () => void {
   const { hostname, port } = new URL(baseUrl);
   const socket = connect({ host: hostname, port: Number(port), localAddress });
@@ -139,7 +139,7 @@ function openConnection(baseUrl: string, localAddress: string, isAsking: boolean
   return () => void socket.destroy();
 }
 
-/** Asks for every frame of the market again as soon as it has them. */
+/** Requests every frame of the market again as soon as it has them. */
 function replay(run: typeof running, index: number): void {
   if (run.isOver) return;
   const { baseUrl, marketId } = options;
@@ -184,7 +184,7 @@ function attack(run: typeof running): void {
   }
 }
 
-/** The same requests at the same moments. */
+/** Sends the same requests at the same moments. */
 async function play(run: typeof running, played: Trace, sinkUrl: string): Promise<void> {
   const sockets = options.attack === 'replays' ? Array.from({ length: LOOPS }, () => openSocket(sinkUrl)) : [];
   for (const socket of sockets) socket.on('message', () => undefined);
@@ -217,7 +217,7 @@ async function play(run: typeof running, played: Trace, sinkUrl: string): Promis
   }
 }
 
-/** Resolves when the trace has the last of it. */
+/** Resolves when the trace is complete. */
 async function stop(): Promise<void> {
   running.isOver = true;
   for (const end of ends) end();

@@ -1,9 +1,9 @@
 /**
- * What does each read cost at its worst, and how much of a core may one address, account or key take with it? Every
- * route that answers without changing anything, administrators' apart, is asked on an exchange with 100,000 markets and
- * an account with a long history (readExchange.ts), with the worst arguments that a search finds (readSearch.ts). Those
- * that would take more than a tenth of a core as often as they are allowed are then asked so often with limits on.
- * The table is kept in data/docs/tables.md.
+ * What does each read cost at its worst, and how much of a core may one address, account or key use with it? Every
+ * route that only reads, except those of administrators, is requested on an exchange with 100,000 markets and an
+ * account with a long history (readExchange.ts), with the worst arguments that a search finds (readSearch.ts). Reads
+ * that would take more than a tenth of a core at their allowed rate are then sent at that rate with limits on. The
+ * table is in data/docs/tables.md.
  */
 
 import { LIMIT_CLASSES, TIER_LIMITS } from '../gateway/base/classes.ts';
@@ -75,7 +75,7 @@ function rowOf({ route, costMs, status, given, perSecond, cores, stolen }: Measu
   };
 }
 
-/** All that answer without a change, for strangers and accounts. */
+/** All routes that only read, for strangers and accounts. */
 function readRoutes(): Route[] {
   const isFor = (access: string): boolean => access === 'public' || access === 'authenticated' || access.includes(':');
   return routeTable(anything).filter(
@@ -84,7 +84,7 @@ function readRoutes(): Route[] {
   );
 }
 
-/** By the address, the account of a session or a standard key, whichever may ask most often. */
+/** The rate of the address, of a session's account or of a standard key, whichever may ask most often. */
 function perSecondOf({ limit, access }: Route): number {
   const ofClass = LIMIT_CLASSES[limit];
   if (ofClass === null) return Number.POSITIVE_INFINITY;

@@ -1,7 +1,7 @@
 /**
- * The requests of two attacks of the hostile bench that are made beforehand, so that making them takes the attacker's
- * processor no time: cancellations on the rail by accounts without money, half of them with wrong signatures, and
- * searches for the words that stand in every description.
+ * Prepares the requests of two attacks of the hostile bench, so that making them costs the attacker no processor time
+ * during the attack: cancellations on the rail by accounts without money, half of them with wrong signatures, and
+ * searches for words that every description contains.
  */
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
@@ -18,17 +18,17 @@ export type PreparedRequest = {
   readonly body: string;
 };
 
-/** As many as may sign in from one address in a minute. */
+/** As many accounts as may sign in from one address in a minute. */
 const ACCOUNTS = 7;
 const SENT = 40;
 const WRONG = `0x${'11'.repeat(64)}1b`;
 const MARKETS = 2000;
 const LINES = 20;
 const SEARCHES = 100;
-/** As long as the text of a market may be, and one word of three letters finds each of its words. */
+/** As long as the text of a market may be; one word of three letters finds each of its words. */
 const DESCRIPTION = Array.from({ length: 2500 }, (_, index) => `res${index}`).join(' ');
 
-/** Connections stay open: one who opens a new one for each request is cut off for that alone. */
+/** Connections stay open: a client that opens a new one for each request is cut off for that alone. */
 const AGENTS = new Map<string, Agent>();
 
 /** Sends a request from an address of this machine. @returns status and length of the answer */
@@ -74,7 +74,7 @@ export async function railCancellations(server: TestServer): Promise<PreparedReq
 
 /** Fills the catalogue, and searches it with the worst words: each request is another question. */
 export async function searches(server: TestServer): Promise<PreparedRequest[]> {
-  // Another question each time, because answers are kept.
+  // Another question each time, because answers are cached.
   const total = async (): Promise<number> =>
     (await server.request('GET', `/v1/markets?limit=1&offset=${Math.floor(performance.now()) % 1000}`)).body.total;
   const before = await total();

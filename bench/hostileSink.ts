@@ -1,6 +1,6 @@
 /**
- * Process entry of the hostile bench: bare uWebSockets.js, which answers whatever it is asked with as many bytes as the
- * request says. Its parent receives the port.
+ * Process entry of the hostile bench: bare uWebSockets.js, which answers every request with the number of bytes that
+ * the request asks for. Its parent receives the port.
  */
 import { App, us_socket_local_port } from 'uWebSockets.js';
 import { assert } from '../shared/base/assert.ts';
@@ -17,7 +17,7 @@ function bytes(count: number): Buffer {
 App()
   .ws('/*', {
     maxBackpressure: LONGEST_BYTES,
-    // A message is the number of frames that it asks for, and of their bytes together.
+    // A message contains the number of requested frames, and of their bytes together.
     message: (socket, message) => {
       const [frames, total] = Buffer.from(message).toString().split(' ').map(Number);
       for (let frame = 0; frame < frames; frame++) socket.send(bytes(Math.round(total / frames)), false);

@@ -1,7 +1,7 @@
 /**
- * The requests of an attacker in one part of the hostile bench, and the size of its answers. Played to a server that
- * sends as many bytes and does nothing else (hostileSink.ts), they take the attacker's processor time once more, and
- * none of the exchange.
+ * The requests of an attacker in one part of the hostile bench, and the sizes of their answers. Sent to a server that
+ * only sends as many bytes (hostileSink.ts), they cost the attacker's processor time once more, and none of the
+ * exchange.
  */
 
 import type { PreparedRequest } from './hostileRequests.ts';
@@ -15,10 +15,10 @@ type Asked = {
   readonly prepared: PreparedRequest | undefined;
 };
 
-/** A connection from its opening to its close, whichever end closed it. */
+/** A connection from its opening to its close, whichever side closed it. */
 type Held = { readonly atMs: number; readonly forMs: number; readonly address: string; readonly isAsking: boolean };
 
-/** A request of one of the WebSockets, and the frames that it was sent since the one before. */
+/** A request of one of the WebSockets, and the frames received since the one before. */
 type Streamed = { readonly atMs: number; readonly socket: number; readonly frames: number; readonly bytes: number };
 
 export class Trace {
@@ -31,11 +31,11 @@ export class Trace {
     return performance.now() - this.#startedMs;
   }
 
-  /** Everything that the exchange was asked for. */
+  /** The number of requests to the exchange. */
   get length(): number {
     return this.asked.length + this.held.length + this.streamed.length;
   }
 }
 
-/** The number of bytes that a request to the sink is answered with. */
+/** The number of bytes with which a request to the sink is answered. */
 export const ANSWER_BYTES_HEADER = 'x-answer-bytes';

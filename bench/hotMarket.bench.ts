@@ -1,5 +1,5 @@
 /**
- * How fast is the shard of a market with all the orders, alone and with a verifier thread? And for how many signature
+ * How fast is the shard of a market that gets all orders, alone and with a verifier thread? And for how many signature
  * checks does a cancel wait that arrives in the middle of one? The bench runs the shard's own loop on the main thread,
  * with real rings, signatures and matching; the journal stores nothing.
  */
@@ -93,7 +93,7 @@ export async function run(): Promise<Report> {
   };
 }
 
-/** The processor time of a shard for a signed order that nothing is stored of: no shard is faster. */
+/** The processor time of a shard for a signed order without storing anything: no shard is faster. */
 export function shardUsPerOrder(): number {
   const signer = new OrderSigner(`0x${'11'.repeat(32)}`, DOMAIN, keccak);
   const orders = Array.from({ length: ORDERS }, (_, salt) => signOrder(signer, salt));
@@ -153,7 +153,7 @@ class HotShard {
     assert(state.orders.openCount > 0, 'hotMarket: right orders rest');
   }
 
-  /** The cancelled order does not exist, which does not change what the cancel waits for. */
+  /** The cancelled order does not exist, which does not change how long the cancel waits. */
   cancel(account: number): void {
     const market = NO_MARKET;
     claimCommand(this.#producer, COMMAND.CANCEL.TYPE, 1, account, NOW_MS, market, CLOSE_REASON.USER);
@@ -209,7 +209,7 @@ function timeOf(shard: HotShard): Run {
   return { 'orders/s': (1000 * ORDERS) / (performance.now() - startMs), [CPU]: (user + system) / ORDERS };
 }
 
-/** Each figure is that of its least disturbed round. */
+/** Each figure is from its least disturbed round. */
 function best(runs: readonly Run[]): Run {
   return {
     'orders/s': Math.max(...runs.map((one) => one['orders/s'])),

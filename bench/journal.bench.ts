@@ -1,10 +1,10 @@
 /**
- * What does a durable record cost? The real journal on the real file system, records of a placed order, by how many of
- * them share a commit, with the checkpoints of a busy shard going on, and beside it what the disk itself takes for one
- * write and sync. One of the tails measures commits of a shard that makes its own checkpoints.
+ * What does a durable record cost? The real journal on the real file system writes records of placed orders, by the
+ * number of records that share a commit, with the checkpoints of a busy shard. Beside it: the time that the disk itself
+ * takes for one write and sync. One of the tails measures commits of a shard that makes its own checkpoints.
  *
- * The last rows are the processor time of a record in the batches of a busy shard: in a row of the batch, and in a row
- * of its own as it was before (rowPerRecord.ts), in turns.
+ * The last rows are the processor time of a record in the batches of a busy shard: in a row per batch and, alternating,
+ * in a row per record as in an earlier layout (rowPerRecord.ts).
  */
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -113,7 +113,7 @@ function nameOf(sync: JournalSync, batch: number): string {
   return `${sync}, ${batch}`;
 }
 
-/** @param isHelped checkpoints are made by another thread, as in a shard; otherwise by the writer itself. */
+/** @param isHelped true: another thread makes checkpoints, as in a shard; false: the writer itself does. */
 async function measure(
   directory: string,
   journalSync: JournalSync,
@@ -185,7 +185,7 @@ function measureRaw(directory: string): Measured {
 
 type Layouts = { readonly rows: readonly Row[]; readonly ratio: number };
 
-/** Both layouts in turns, without the syncs, whose processor time is the disk's and not the layout's. */
+/** Alternates both layouts, without the syncs, whose processor time belongs to the disk and not to the layout. */
 function compareLayouts(directory: string): Layouts {
   const paths = ['batch', 'record'].map((name) => join(directory, `layout-${name}.db`)) as [string, string];
   const journal = Journal.open({ journalPath: paths[0], journalSync: 'normal', shard: 0, shards: 1, key: TEST_KEY });

@@ -1,7 +1,7 @@
 /**
- * The verification kernel beside libsecp256k1: what each way to check a signature takes, in multiples of R, the time of
- * one native recovery. All ways take turns in rounds that are shorter than a time slice of the system, and each counts
- * with its quietest tenth, so that other programs on the machine hardly matter.
+ * Compares the verification kernel with libsecp256k1: the cost of each way to check a signature in multiples of R, the
+ * time of one native recovery. All ways take turns in rounds that are shorter than a time slice of the system, and the
+ * quietest tenth of each counts, so that other programs on the machine hardly matter.
  */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { VERDICT } from '../engine/verify/kernel/instance.ts';
@@ -106,7 +106,7 @@ function checkInBatches(kernel: Kernel, all: readonly Signed[], size: number): v
   }
 }
 
-/** The first signature of each batch is right, but for another digest. */
+/** The first signature of each batch is valid, but for another digest. */
 function spoilt(all: readonly Signed[]): Signed[] {
   return all.map((signed, index) =>
     index % SPOILT_BATCH === 0 ? { ...signed, digest: keccak256(signed.digest) } : signed,
@@ -145,7 +145,7 @@ function recoverNatively(): (all: readonly Signed[]) => void {
   };
 }
 
-/** Microseconds a signature, of every round. */
+/** Microseconds per signature, of every round. */
 function measureRounds(ways: readonly Way[]): Map<string, number[]> {
   const times = new Map<string, number[]>(ways.map(({ what }) => [what, []]));
   for (let round = 0; round < WARM_ROUNDS + ROUNDS; round++) {

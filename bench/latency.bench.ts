@@ -1,13 +1,13 @@
 /**
  * How long does a client wait? The whole server over HTTP in an open loop: places and cancels at fixed shares of the
- * maximum that a closed loop found just before, counted from the moment each was due (openLoop.ts). And how long does a
- * cancel take while other clients place as fast as they can, when it matters most?
+ * maximum that a closed loop found just before, counted from the moment at which each was due (openLoop.ts). And how
+ * long does a cancel take while other clients place as fast as they can, when it matters most?
  *
  * Microseconds depend on the machine as much as on the server, so only multiples of the bare path in the same run hold
  * on other machines (barePath.ts): its median with one placement after the other is the lower bound of any answer here.
  *
  * The bench checks itself: a server that answers at once (bareServer.ts) gets the same requests at the same pace, and
- * what it seems to take is the client's own part of every figure at that pace.
+ * its apparent latency is the client's own part of every figure at that pace.
  */
 import { assert } from '../shared/base/assert.ts';
 import { type Scope, startServer } from '../test/support/server.ts';
@@ -25,7 +25,7 @@ const IDLE_REQUESTS = 1000;
 
 const MOST_PLACE_P50_US = 400;
 const MOST_PLACE_P99_US = 2500;
-/** Of a server that answers at once: more is a fault of this bench, or the load of other programs. */
+/** The latency of a server that answers at once: more is a fault of this bench, or load by other programs. */
 const MOST_OWN_P50_US = 150;
 /** Relative to the same requests to the bare path on the same busy machine. */
 const MOST_PLACE_P50_BARE = 1.4;

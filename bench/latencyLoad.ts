@@ -17,9 +17,11 @@ import { StealMeter } from './report.ts';
 
 export type LatencyOptions = LoadTarget & {
   readonly connections: number;
-  /** Placements, each with a cancel, before anything is measured: the code is as fast as it gets after fewer. */
+  /**
+   * Placements, each with a cancel, before anything is measured: after fewer the code is already as fast as it gets.
+   */
   readonly warmUpOrders: number;
-  /** The lowest share comes first and is also that of the bare path. */
+  /** The lowest share comes first; the bare path uses it too. */
   readonly shares: readonly number[];
   readonly rounds: number;
   readonly seconds: number;
@@ -40,7 +42,7 @@ type Latency = {
   readonly points: readonly CurvePoint[];
 };
 
-/** The server that was measured; the idle bare path gets one placement after the other and no cancels. */
+/** The measured server; the idle bare path gets one placement after the other and no cancels. */
 export type Asked = 'server' | 'bare path' | 'idle bare path' | 'instant server';
 
 export type LatencyResult = {

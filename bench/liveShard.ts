@@ -41,7 +41,7 @@ export class LiveShard {
   /** Keeps the event loop alive, as sockets do in a server: waiting for shared memory does not. */
   readonly #alive = setInterval(() => undefined, 1000);
 
-  /** The reasons why its rehearsal has failed. */
+  /** Why its rehearsal has failed, if it has. */
   readonly rehearsalFailures: string[] = [];
   /** Threads beside this one that the shard serves. */
   readonly fronts = new ShardFronts((_, request) => this.#worker.postMessage(request));

@@ -1,6 +1,6 @@
 /**
- * The requests of a load: orders signed in advance with the native addon, in requests whose bytes are ready, so that
- * while a round is measured its client only writes them and reads statuses (connection.ts, closedLoop.ts, openLoop.ts).
+ * The requests of a load: orders signed in advance with the native addon, in encoded requests, so that during a round
+ * its client only writes them and reads statuses (connection.ts, closedLoop.ts, openLoop.ts).
  */
 
 import { toBytes } from '../gateway/wiring/rehearsal/connection.ts';
@@ -26,7 +26,7 @@ export type LoadTarget = LoadSigner & {
   readonly market: OrderMarket;
   readonly domain: Eip712Domain;
   readonly feeBps: number;
-  /** Salts begin after this one: a client that is not the first on a server has others. */
+  /** Salts begin after this one, so that several clients of a server use different ones. */
   readonly lastSalt?: number;
 };
 
@@ -39,7 +39,7 @@ export const BATCH_ORDERS = 15;
 
 const V_OFFSET = 27;
 const PRICE = '0.40';
-/** Number of prices below PRICE, a cent apart, that a quote moves through. */
+/** The number of prices below PRICE, a cent apart, through which a quote moves. */
 const QUOTED_PRICES = 10;
 
 type Prepared = { readonly request: PreparedRequest; readonly orderHash: string };

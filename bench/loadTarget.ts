@@ -14,8 +14,8 @@ import type { BarePathOptions } from './barePathProtocol.ts';
 import type { LoadSigner, LoadTarget, Peer } from './loadClient.ts';
 
 /**
- * Settings of a server whose orders are measured. Tests start without the room in the WAL that an exchange takes ahead
- * of time (JOURNAL_RESERVE_MB): the first commits would have to get it from the file system one by one.
+ * Settings of a server whose orders are measured. Tests start without the space in the WAL that an exchange reserves
+ * (JOURNAL_RESERVE_MB): the first commits would have to get it from the file system piece by piece.
  */
 export const MEASURED_SERVER = { SHARDS: '', JOURNAL_RESERVE_MB: '16' } as const;
 
@@ -49,7 +49,7 @@ async function makeSigner(server: TestServer, { address }: OrderSigner, privateK
   return { credentials: { keyId, secret, passphrase }, privateKey };
 }
 
-/** So many of them, each with one key. */
+/** Makes this many signers, each with one key. */
 export function makeSigners(server: TestServer, { domain }: LoadTarget, count: number): Promise<LoadSigner[]> {
   const keys = Array.from({ length: count }, (_, index) => `0x${(index + 1).toString(16).padStart(64, '0')}`);
   return Promise.all(keys.map((privateKey) => makeSigner(server, new OrderSigner(privateKey, domain), privateKey)));
@@ -82,7 +82,7 @@ async function startPeer(scope: Scope, entry: string, options?: object, whenOver
   return { baseUrl: `http://127.0.0.1:${port}`, pid: child.pid };
 }
 
-/** Runs a client to its end. @returns all that it reported. */
+/** Runs a client to its end. @returns everything that it reported. */
 export async function runClient<Options extends object, Result>(entry: string, options: Options): Promise<Result[]> {
   const child = forkEntry(entry);
   const results: Result[] = [];

@@ -1,9 +1,9 @@
 /**
- * What does a reader of the log cost that has stopped? A trader places one order after the other, in turns, while the
- * exchange writes 10 MiB of log lines as fast as it can beside them:
+ * What does a log reader that has stopped cost? A trader places one order after the other, in turns, while the exchange
+ * writes 10 MiB of log lines as fast as it can:
  *
- *   read       the reader reads
- *   stopped    it is stopped (SIGSTOP)
+ *   read     the reader reads
+ *   stopped  the reader is stopped (SIGSTOP)
  */
 import { assert } from '../shared/base/assert.ts';
 import { eventually } from '../test/support/eventually.ts';
@@ -12,7 +12,7 @@ import { makeMarket, makeTrader } from '../test/support/traders.ts';
 import { columnsOf, quantile, timesOf } from './oneAfterAnother.ts';
 import { atMost, type Report, STOLEN, StealMeter } from './report.ts';
 
-/** A line has some 700 bytes. */
+/** A line has about 700 bytes. */
 const LINES = 15_000;
 const ROUNDS = 6;
 const ORDERS = 200;
@@ -33,7 +33,7 @@ export async function run(): Promise<Report> {
     const whileStopped: number[] = [];
     for (let round = 0; round < ROUNDS; round++) {
       quiet.push(...(await place(ORDERS)));
-      // Each part has the lines of its own flood beside it, and no others.
+      // Each part has only the lines of its own flood.
       read.flood();
       whileRead.push(...(await place(ORDERS)));
       await eventually('the lines of a part', async () => read.accountedFor() >= (2 * round + 1) * LINES);

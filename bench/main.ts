@@ -5,8 +5,8 @@
  *                    [--json FILE] [--html FILE]
  *   npm run bench -- --beside DIRECTORY [--only NAME]... [--rounds COUNT]
  *
- * A goal that is not reached is reported and does not fail the run: on a shared machine a figure needs a reader. A
- * bench that finds something wrong does fail it.
+ * A missed goal is reported and does not fail the run: on a shared machine a person has to judge a figure. A bench that
+ * finds an error fails the run.
  */
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -50,7 +50,7 @@ const BENCHES = [
   'frames',
 ] as const;
 
-/** The hot paths: the benches to compare before and after a change that should not cost anything. */
+/** The hot paths: the benches to compare before and after a change that should cost nothing. */
 const COMPARED = ['matching', 'ring', 'gateway'];
 
 /** `--full` and `--trades` are for benches that are small otherwise, `--attack` and `--read` leave out the others. */

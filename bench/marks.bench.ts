@@ -1,7 +1,7 @@
 /**
  * What do the marks of held rows cost an order (engine/replication/heldMark.ts)? Two leaders, each with a log of its
- * own in one PostgreSQL with two standbys that sync: one as it is, and one that notes nothing (withoutMarks.mjs). A
- * trader places one order after the other on them by turns. Then the syncs that each makes for an order are counted.
+ * own in one PostgreSQL with two standbys that sync: a normal one, and one that writes no marks (withoutMarks.mjs). A
+ * trader places one order after the other on them alternately. Then the syncs that each makes per order are counted.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -95,7 +95,7 @@ function rowOf({ name }: Side, { timesMs, seconds, syncs }: Taken): Row {
   };
 }
 
-/** The calls of fsync and fdatasync by all threads, for each order; those of a mark come twice a second. */
+/** Calls of fsync and fdatasync by all threads, per order; those of a mark come twice a second. */
 async function syncsOf({ pid, place }: Side): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), 'bench-marks-'));
   try {

@@ -6,8 +6,8 @@
  *   scale    the engine over many markets and with many resting orders (matchingScale.ts)
  *   peer     nodejs-order-book on the same stream in the same run (matchingPeer.ts)
  *
- * The engine runs once more in a thread that strips types itself: if that is as fast, shared/base/stripTypes.ts is not
- * needed any more.
+ * The engine runs once more in a thread that strips types itself: if that is as fast, shared/base/stripTypes.ts is no
+ * longer needed.
  */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
@@ -24,11 +24,11 @@ const GOALS = {
   core: { operationsPerSecond: 5_000_000, timesPeer: 40 },
   engine: { operationsPerSecond: 1_500_000, timesPeer: 10 },
 } as const;
-/** Checks, hash index, digest and events take at most three times as long as the core that they surround. */
+/** Checks, hash index, digest and events together take at most three times as long as the core that they surround. */
 const LEAST_SHARE_OF_CORE = 0.25;
 const LEAST_DEPTH_RATIO = 0.5;
 const MOST_P99_US = 1;
-/** No command allocates anything. What is left are tables that double, mostly of the hash index. */
+/** No command allocates anything. The rest are tables that double, mostly the hash index. */
 const MOST_BYTES_PER_OPERATION = 1;
 
 const LEGEND = [

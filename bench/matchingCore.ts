@@ -46,7 +46,7 @@ class NoDigest extends Digest {
   override markOrder(): void {}
 }
 
-/** Emits nothing; it sums the trades up, so that every run is checked and not only timed. */
+/** Emits nothing, but sums up the trades, so that every run is checked and not only timed. */
 class TradeCount extends EventWriter {
   trades = 0;
   tradedLots = 0;

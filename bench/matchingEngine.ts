@@ -16,7 +16,7 @@ import { type CommandTape, idOfHash, setUpTape, TAPE_LOTS } from './commandTape.
 import type { Run } from './matchingRun.ts';
 import { foldTrade, type Totals } from './workload.ts';
 
-/** Orders bring their hashes along, and all of them are signed. */
+/** Orders bring their hashes along, and all of them count as signed. */
 export const GIVEN: OrderChecks = {
   writeHash: () => undefined,
   isSigned: () => true,

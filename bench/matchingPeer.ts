@@ -1,6 +1,6 @@
 /**
  * nodejs-order-book as a subject of the matching bench: the best-kept order book for Node, on the same stream in the
- * same run, so that their ratio does not depend on the load of the machine. It has books only: no accounts, fees,
+ * same run, so that their ratio does not depend on the load of the machine. It has only books: no accounts, fees,
  * states or events. String ids are created before the run.
  */
 import { createRequire } from 'node:module';

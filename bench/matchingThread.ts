@@ -96,7 +96,7 @@ function timeRun(run: Run, totals: Totals = NO_TOTALS): number {
   return rate;
 }
 
-/** All bytes that the run allocated on the JavaScript heap, also those that were collected meanwhile. */
+/** All bytes that the run allocated on the JavaScript heap, including those already collected. */
 function measureHeap(run: Run): { bytesPerOperation: number; collections: number } {
   const profiler = new GCProfiler();
   globalThis.gc?.();

@@ -1,6 +1,6 @@
 /**
- * How much memory does a resting order need, and where? A million of them in one shard and in the gateway's views, as
- * after a start: the memory that JavaScript accounts for, by part, and that of the whole process.
+ * How much memory does a resting order need, and where? A million resting orders in one shard and in the gateway's
+ * views, as after a start: the memory that JavaScript accounts for, by part, and the memory of the whole process.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Requests that place and cancel in turn, as the open loops send them: the book keeps its size. */
+/** Requests that place and cancel alternately, as the open loops send them: the book keeps its size. */
 import { toBytes } from '../gateway/wiring/rehearsal/connection.ts';
 import type { OrderFactory } from './loadClient.ts';
 import type { PacedRequest } from './openLoop.ts';
@@ -7,10 +7,10 @@ import type { PacedRequest } from './openLoop.ts';
 export const PLACE = 0;
 export const CANCEL = 1;
 
-/** A cancel comes so many orders after its placement, so that it finds the order in the book. */
+/** A cancel comes at most this many orders after its placement, so that it finds the order in the book. */
 const MOST_LAG = 500;
 
-/** As many cancels as placements, each of an order that was placed some time before. */
+/** As many cancels as placements, each for an order placed some time before. */
 export function mixedFlow(factory: OrderFactory, count: number): PacedRequest[] {
   const lag = Math.min(MOST_LAG, count >>> 2);
   const placed: string[] = [];

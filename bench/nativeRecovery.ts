@@ -1,6 +1,6 @@
 /**
- * The unit in which the speed of signatures and orders is given: the time of one key recovery by the npm package
- * secp256k1, alone on one thread. It says how fast this processor is, whatever the exchange verifies with.
+ * The unit for the speed of signatures and orders: the time of one key recovery by the npm package secp256k1, alone on
+ * one thread. It shows how fast this processor is, whatever the exchange verifies with.
  */
 import { loadSecp256k1 } from '../test/support/secp256k1.ts';
 import { Histogram } from './histogram.ts';
@@ -8,10 +8,10 @@ import { Histogram } from './histogram.ts';
 const DIGEST_BYTES = 32;
 const PUBLIC_KEY_BYTES = 65;
 
-/** Every signature is another one, as those of orders are. */
+/** Every signature is different, as with orders. */
 const SIGNATURES = 256;
 
-/** Recovers keys for so long. @returns the median of one recovery. */
+/** Recovers keys for this long. @returns the median of one recovery. */
 export function recoveryUs(seconds: number): number {
   const { ecdsaRecover, ecdsaSign } = loadSecp256k1();
   const privateKey = new Uint8Array(DIGEST_BYTES).fill(0x33);

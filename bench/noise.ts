@@ -1,6 +1,6 @@
 /**
- * How much of the machine did others have while something was measured? The host by stolen time, other programs by the
- * busy time of all processors that the processes of the bench did not use. Of several rounds the quietest counts.
+ * How much of the machine did others use during a measurement? The host's part is stolen time; other programs' part is
+ * the busy time of all processors that the bench's processes did not use. Of several rounds the quietest counts.
  */
 
 import { processSeconds } from './processStat.ts';
@@ -18,12 +18,12 @@ export class NoiseMeter {
   /** Processor time of each process at the start. */
   readonly #ownSeconds: ReadonlyMap<number, number>;
 
-  /** @param pids the processes of the bench; one that ends meanwhile counts as another program */
+  /** @param pids the processes of the bench; one that ends in the meantime counts as another program */
   constructor(pids: Pids) {
     this.#ownSeconds = secondsOf(pids);
   }
 
-  /** Since this object was made. */
+  /** The noise since this object was made. */
   read(): Noise {
     const before = this.#ticks;
     const after = readProcessorTicks();
@@ -46,14 +46,14 @@ function share(part: number, total: number): number {
   return total === 0 ? 0 : (100 * part) / total;
 }
 
-/** Of those that run. */
+/** Sums up the processes that run. */
 function secondsOf(pids: readonly number[]): Map<number, number> {
   const seconds = new Map<number, number>();
   for (const pid of pids) {
     try {
       seconds.set(pid, processSeconds(pid));
     } catch {
-      // It has ended.
+      // The process has ended.
     }
   }
   return seconds;

@@ -1,4 +1,4 @@
-/** A trader that places one order after the other on a real server, and how long each took. */
+/** A trader that places one order after the other on a real server, and the time that each took. */
 import type { makeMarket, Trader } from '../test/support/traders.ts';
 
 type OrderMarket = Awaited<ReturnType<typeof makeMarket>>;

@@ -13,7 +13,7 @@ import { isSuccess } from './closedLoop.ts';
 import { Histogram } from './histogram.ts';
 import { DUE, GO, type PacerOptions, STATE } from './pacerOptions.ts';
 
-/** `kind` says which histogram the answer is counted in. */
+/** `kind` chooses the histogram that counts the answer. */
 export type PacedRequest = { readonly kind: number; readonly bytes: Buffer };
 
 export type PacedResult = {
@@ -23,7 +23,7 @@ export type PacedResult = {
   readonly refused: number;
 };
 
-/** From the moment at which both threads run to the first request. */
+/** Time between the moment at which both threads run and the first request. */
 const START_IN_MS = 5;
 
 export async function sendPaced(
@@ -68,7 +68,7 @@ export async function sendPaced(
 
 /** The pacing thread (pacer.ts), as the sending thread sees it. */
 class Pacer {
-  /** When the first request is due, by this thread's `performance.now`. */
+  /** The time of the first request, by this thread's `performance.now`. */
   startMs = Number.POSITIVE_INFINITY;
   readonly #words: Int32Array;
 
@@ -94,7 +94,7 @@ class Pacer {
     this.#words = new Int32Array(cell);
   }
 
-  /** The number of requests that are due. */
+  /** The number of due requests. */
   due(): number {
     return Atomics.load(this.#words, DUE);
   }

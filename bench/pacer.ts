@@ -16,7 +16,7 @@ Atomics.notify(words, STATE);
 Atomics.wait(words, STATE, READY);
 const startNs = new BigInt64Array(cell)[1];
 
-/** Since the start, which lies ahead at first. */
+/** Time since the start, which is in the future at first. */
 function elapsedMs(): number {
   return Number(process.hrtime.bigint() - startNs) / 1e6;
 }
@@ -24,7 +24,7 @@ function elapsedMs(): number {
 for (let due = 1; due <= count; ) {
   const waitMs = (due - 1) * intervalMs - elapsedMs();
   if (waitMs > 0) Atomics.wait(sleeper, 0, 0, waitMs);
-  // After oversleeping, all requests that are due are counted.
+  // After oversleeping, all due requests are counted.
   due = Math.max(due, Math.min(count, Math.floor(elapsedMs() / intervalMs) + 1));
   Atomics.store(words, DUE, due);
   Atomics.notify(words, DUE);
@@ -36,6 +36,6 @@ function exactSleep(): void {
   try {
     writeFileSync(`/proc/${basename(readlinkSync('/proc/thread-self'))}/timerslack_ns`, '1000');
   } catch {
-    // Elsewhere, and where /proc is sealed, the bench shows itself a little later.
+    // On other systems, and if /proc is not writable, notifications come a little later.
   }
 }

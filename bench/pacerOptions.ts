@@ -7,9 +7,9 @@ export type PacerOptions = {
   readonly intervalMs: number;
 };
 
-/** Index of the word that says how many requests are due. */
+/** Index of the word with the number of due requests. */
 export const DUE = 0;
-/** Index of the word that is READY once the pacing thread runs, and GO once the start is there. */
+/** Index of the word that is READY once the pacing thread runs, and GO once the start time is set. */
 export const STATE = 1;
 
 export const READY = 1;

@@ -1,6 +1,6 @@
 /**
- * A run of the benches as one page: first the goals, met and not met, then every bench with its distributions and its
- * table. The file is self-contained: no script, no font, nothing from a network.
+ * Renders a run of the benches as one page: first the goals, met and missed, then every bench with its distributions
+ * and its table. The file is self-contained: no script, no font, nothing from a network.
  */
 import { escapeText, renderPlot } from './plot.ts';
 import { type Conditions, columnsOf, type Finished, formatCell, formatNumber, type Goal, type Row } from './report.ts';

@@ -6,14 +6,14 @@ import { setTimeout } from 'node:timers/promises';
 const TICK_SECONDS = 0.01;
 const UTIME_FIELD = 11;
 const PAGE_BYTES = 4096;
-/** A server without requests takes less of one core than this; what follows a load comes at most so far apart. */
+/** A server without requests uses less of one core than this; work after a load pauses at most this long. */
 const IDLE_SHARE = 0.04;
 const IDLE_SECONDS = 0.75;
 const MOST_LOOKS = 40;
 
 /**
- * Processor time by thread id, in seconds of one core; the main thread has the id of the process. To the nanosecond for
- * a thread that sleeps, and a few milliseconds behind for one that runs.
+ * Processor time by thread id, in seconds of one core; the main thread has the id of the process. Exact to the
+ * nanosecond for a sleeping thread, and a few milliseconds behind for a running one.
  */
 export function threadSeconds(pid: number): Map<number, number> {
   const seconds = new Map<number, number>();
@@ -21,7 +21,7 @@ export function threadSeconds(pid: number): Map<number, number> {
     try {
       seconds.set(Number(name), scheduledSeconds(`/proc/${pid}/task/${name}`));
     } catch {
-      // The thread has ended meanwhile.
+      // The thread has ended in the meantime.
     }
   }
   return seconds;
@@ -32,8 +32,8 @@ export function processSeconds(pid: number): number {
 }
 
 /**
- * Resolves when the process has done what a load has left to be done later: following its journals, snapshots. One
- * that is never idle is measured as it is.
+ * Resolves when the process has finished the work that a load leaves for later: following its journals, snapshots. A
+ * process that is never idle is measured as it is.
  */
 export async function whenIdle(pid: number): Promise<void> {
   for (let look = 0; look < MOST_LOOKS; look++) {
@@ -52,7 +52,7 @@ export function residentBytes(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES;
 }
 
-/** A kernel without schedstat has the ticks. */
+/** A kernel without schedstat only has ticks. */
 function scheduledSeconds(directory: string): number {
   try {
     return Number(readFileSync(`${directory}/schedstat`, 'utf8').split(' ')[0]) / 1e9;

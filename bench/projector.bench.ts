@@ -1,9 +1,9 @@
 /**
  * What does following a record into read.db cost? Processor time and bytes written, by the number of records that share
- * a transaction, and with or without private frames that are published already: 225 is the number of records in 50 ms
- * at 4,500 orders a second, 1,800 the number that the projector collects while no reader waits, 50,000 what a projector
- * takes that is far behind. Only the second half of the records is measured, when the file is large. In the same run:
- * how many signed orders a shard takes in, in as much processor time as the projector needs for one.
+ * a transaction, and with or without private frames that are published already. 225 is the number of records in 50 ms
+ * at 4,500 orders a second; 1,800 is the number that the projector collects while no reader waits; 50,000 is the number
+ * that a projector takes that is far behind. Only the second half of the records is measured, when the file is large.
+ * In the same run: how many signed orders a shard accepts in the processor time that the projector needs for one.
  */
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -20,18 +20,18 @@ import { threadSeconds } from './processStat.ts';
 import { atLeast, atMost, type Report, type Row, STOLEN, StealMeter } from './report.ts';
 
 const ORDERS = 60_000;
-/** Where each account and market is at another place of the file. */
+/** With this many, each account and market is at another place of the file. */
 const MANY_ORDERS = 200_000;
 const SEED = 7;
-/** Orders that are open at a time, if they are cancelled again. */
+/** The number of orders open at a time, if they are cancelled again. */
 const OPEN = 5000;
-/** Of a row of the journal: about as many commands share a commit of a busy shard. A row is followed as a whole. */
+/** Records of a journal row: about as many commands share a commit of a busy shard. A row is followed as a whole. */
 const ROW_RECORDS = 24;
 const T0 = Date.UTC(2026, 0, 1);
 const PLACED = 'placed, one account';
 const FILLED = 'filled, 300 accounts in 100 markets';
 const SCATTERED = 'filled, 100,000 accounts in 100,000 markets';
-/** Every second order fills the one before it, of a random account, in a random market. */
+/** Every second order fills the one before it, which belongs to a random account, in a random market. */
 const FLOWS = [
   { name: PLACED, accounts: 1, markets: 1, orders: ORDERS, end: 'none' },
   { name: 'placed and cancelled, 300 accounts', accounts: 300, markets: 1, orders: ORDERS, end: 'cancelled' },
@@ -53,7 +53,7 @@ type Measured = Used & { readonly measured: number };
 export async function run(): Promise<Report> {
   const directory = mkdtempSync(join(tmpdir(), 'bench-projector-'));
   const rows: Row[] = [];
-  /** By flow and batch: the processor time of a record whose frames are published. Each places one order. */
+  /** By flow and batch: the processor time per record if its frames are published. Each record places one order. */
   const usOf = new Map<string, number>();
   const shardUs = shardUsPerOrder();
   try {
@@ -174,7 +174,7 @@ function marketId(market: number): string {
   return `11111111-1111-4111-8111-${String(market).padStart(12, '0')}`;
 }
 
-/** Cost of the second half, which begins with a batch: `measured` is the number of its records. */
+/** The cost of the second half, which begins with a batch: `measured` is the number of its records. */
 function follow(
   journalPath: string,
   readDbPath: string,

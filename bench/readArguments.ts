@@ -1,6 +1,6 @@
 /**
- * The arguments of a read that its declaration allows: of each parameter of its path and query some values, among them
- * the ends of its range. A value may be another one with each request, for answers to one question are shared.
+ * The arguments of a read that its declaration allows: for each parameter of its path and query some values, among them
+ * the ends of its range. A value may differ with each request, because answers to the same question are shared.
  */
 
 import type { Route } from '../gateway/http/route.ts';
@@ -10,14 +10,14 @@ import type { Random } from '../test/support/random.ts';
 import { WORDS } from './catalogueHistory.ts';
 import type { Known } from './readExchange.ts';
 
-/** @param at the value of the request with this number; null: the parameter is left out */
+/** @param at the number of the request, for which it returns the value; null: the parameter is left out */
 export type Value = { readonly label: string; readonly at: ((request: number) => string) | null };
 export type Arguments = ReadonlyMap<string, Value>;
-/** A parameter, and how a value of it is drawn. */
+/** A parameter, and a function that draws a value for it. */
 export type Parameter = { readonly name: string; readonly draw: (random: Random) => Value };
 
 const LEFT_OUT: Value = { label: '', at: null };
-/** Where a range has no end. */
+/** Used where a range has no end. */
 const FAR = 200_000;
 const NOWHERE = '0190a0b0-c0d0-7000-8000-0000000000af';
 const NO_HASH = `0x${'ab'.repeat(32)}`;
@@ -74,7 +74,7 @@ function valuesOf({ format, examples = [] }: Described, known: Known): Value[] {
   return examples.map((example) => just(String(example)));
 }
 
-/** Parameters that are texts without a list of their values have these. */
+/** Values for text parameters without a list of values. */
 const NAMED: Readonly<Record<string, (known: Known) => Value[]>> = {
   status: () => [
     ...['active', 'live', 'upcoming', 'finished', 'resolved', 'open', 'cancelled', 'all', 'accrued', 'nothing'].map(
@@ -97,7 +97,7 @@ const NAMED: Readonly<Record<string, (known: Known) => Value[]>> = {
   redirect_path: () => [just('/portfolio'), just(`/${'p'.repeat(500)}`)],
 };
 
-/** The values of a parameter of a path: `id` is of different things. */
+/** The values of a path parameter: `id` has different meanings. */
 function pathValues(path: string, name: string, known: Known): Value[] {
   if (name === 'market_id' || (name === 'id' && path.startsWith('/v1/markets/'))) return marketValues(known);
   if (path === '/markets/:id') return marketValues(known);
@@ -133,7 +133,7 @@ function numberOf({ minimum = 0, maximum, type }: Described, random: Random): Va
   const spread = Math.floor((most - minimum) ** (random.below(1000) / 1000));
   const from = oneOf([minimum, most, minimum + spread, most - spread], random);
   if (type === 'number') return just(String(from));
-  // Another number with each request, within the range.
+  // Another number for each request, within the range.
   if (random.below(2) === 0 || most === minimum) return just(String(from));
   return {
     label: `from ${from} on`,
@@ -141,7 +141,7 @@ function numberOf({ minimum = 0, maximum, type }: Described, random: Random): Va
   };
 }
 
-/** Words that stand in few, many or all texts, once or again and again, and beginnings of words. */
+/** Words contained in few, many or all texts, once or several times, and beginnings of words. */
 function searched(random: Random): Value {
   const kinds = [
     () => oneOf(WORDS, random),

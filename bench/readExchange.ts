@@ -18,10 +18,10 @@ import { makeTrader, type Trader } from '../test/support/traders.ts';
 import { LEAGUES, WORDS } from './catalogueHistory.ts';
 import { whenIdle } from './processStat.ts';
 
-/** An attacker who only reads knows this of the exchange. */
+/** The facts about the exchange that an attacker who only reads knows. */
 export type Known = {
   readonly markets: readonly string[];
-  /** One with a deep book and most of the trades. */
+  /** A market with a deep book and most of the trades. */
   readonly busyMarket: string;
   readonly seriesMarket: string;
   readonly largeEvent: string;
@@ -34,7 +34,7 @@ export type Known = {
   readonly credentials: Credentials;
 };
 
-/** Files have other names in another version. */
+/** In another version files have other names. */
 type Kept = Omit<Known, 'files'>;
 
 export const SIZES = {
@@ -51,10 +51,10 @@ const BATCH = 15;
 const TICKS = 100;
 const DAY_MS = 86_400_000;
 const DEPOSIT = 10_000_000_000_000;
-/** Catalogue and history as they are kept; another number makes them anew. */
+/** The number of this layout of catalogue and history; another number makes them anew. */
 const MADE_AS = 1;
 
-/** @param env settings, beside the usual ones */
+/** @param env settings in addition to the usual ones */
 export async function startReadExchange(
   scope: Scope,
   directory: string,
@@ -104,7 +104,7 @@ async function make(scope: Scope, kept: string): Promise<void> {
   writeFileSync(join(kept, 'known.json'), JSON.stringify(known));
 }
 
-/** The first markets are all of the first event, the last ones of a series without an event. */
+/** The first markets all belong to the first event, the last ones to a series without an event. */
 async function importCatalogue(server: TestServer): Promise<string[]> {
   const random = new Random(SEED);
   const soon = new Date(Date.now() + 300 * DAY_MS).toISOString();
@@ -198,7 +198,7 @@ async function fillBook(market: OrderMarket, maker: Trader, hostile: Trader) {
   return { openHash: rest.order_hash, filledHash: String(body.trades[0].order_hash ?? rest.order_hash) };
 }
 
-/** As a browser finds them. */
+/** Finds the files as a browser would. */
 async function filesOf(server: TestServer): Promise<Known['files']> {
   const text = async (path: string): Promise<string> => (await fetch(server.baseUrl + path)).text();
   const pages = [await text('/'), await text('/docs')].join('\n');

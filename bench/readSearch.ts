@@ -1,7 +1,7 @@
 /**
- * A search over the arguments of a read finds what it costs at its worst. It begins at random ones and climbs: one
- * argument is drawn anew, and the change stays if the exchange spends more processor time. Seeded; the time is that of
- * all threads of the exchange, without what it spends when it is not asked.
+ * Searches the arguments of a read for those with the highest cost. It begins at random ones and climbs: it draws one
+ * argument anew, and keeps the change if the exchange then uses more processor time. Seeded; the time is that of all
+ * threads of the exchange, minus what it uses without requests.
  */
 import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,7 +15,7 @@ import type { Known } from './readExchange.ts';
 import { median } from './report.ts';
 
 type Worst = {
-  /** Milliseconds of processor time for one request. */
+  /** Milliseconds of processor time per request. */
   readonly costMs: number;
   readonly status: number;
   readonly given: Arguments;
@@ -32,7 +32,7 @@ const [LAST_ROUNDS, LAST_REQUESTS] = [3, 12];
 const LONGEST_MS = 2000;
 const [IDLE_LOOKS, IDLE_MS] = [10, 1000];
 const MOST_CURSORS = 50;
-/** Requests at a time of one that asks as often as it may. */
+/** Concurrent requests of a client that asks as often as it may. */
 const LOOPS = 8;
 const [BURN_MS, ASKED_MS] = [30_000, 20_000];
 
@@ -53,7 +53,7 @@ export class ReadSearch {
     this.#signer = new RequestSigner(known.credentials);
   }
 
-  /** @param route one that costs little: code that runs for the first time is slower */
+  /** @param route a route that costs little: code that runs for the first time is slower */
   async start(route: Route): Promise<void> {
     await this.#measure(route, new Map(), WARM_UPS);
     const shares: number[] = [];
@@ -93,7 +93,7 @@ export class ReadSearch {
     return { costMs, status: rounds[0].status, given: worst.given };
   }
 
-  /** The share of a core that one takes who has asked for long, as often as it may. */
+  /** The share of a core that a client uses that has asked for a long time as often as it may. */
   async coresOf(route: Route, given: Arguments, perSecond: number): Promise<number> {
     let isOver = false;
     const pauseMs = (1000 * LOOPS) / perSecond;
@@ -129,7 +129,7 @@ export class ReadSearch {
       status = await this.#send(route, given, this.#requests++);
       requests++;
     }
-    // A thread that still runs is a few milliseconds behind in what the system says of it.
+    // The system's figures for a running thread are a few milliseconds behind.
     await sleep(5);
     const idle = (this.#idleShare * (performance.now() - startedMs)) / 1000;
     return { costMs: (1000 * Math.max(since(before, this.#threads()) - idle, 0)) / requests, status };
@@ -179,14 +179,14 @@ export class ReadSearch {
   }
 }
 
-/** The longest list that is allowed: the one read that has a body. */
+/** The longest allowed list: this is the only read with a body. */
 function bboBody({ markets }: Known): string {
   return JSON.stringify(markets.slice(0, MOST_BBOS).map((market_id) => ({ market_id, outcome_index: 0 })));
 }
 
 const MOST_BBOS = 50;
 
-/** Processor time of all threads; one that has ended meanwhile counts nothing. */
+/** Processor time of all threads; a thread that has ended in the meantime counts nothing. */
 function since(before: ReadonlyMap<number, number>, after: ReadonlyMap<number, number>): number {
   return [...after].reduce((sum, [id, seconds]) => sum + seconds - (before.get(id) ?? 0), 0);
 }

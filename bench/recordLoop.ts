@@ -5,7 +5,7 @@ import { Histogram } from './histogram.ts';
 
 const ACCEPTED = 200;
 
-/** Keeps so many orders in flight on each socket until all are answered. Rejects when a socket is closed before. */
+/** Keeps this many orders in flight on each socket until all are answered. Rejects if a socket is closed before. */
 export async function recordLoop(
   sockets: readonly RecordSocket[],
   frames: readonly Buffer[],

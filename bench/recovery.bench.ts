@@ -3,8 +3,8 @@
  * journal replayed from the first row, the same state from a snapshot, and the memory of all structures of the engine.
  * The work is that of a shard (journal, recovery, snapshot) on real files; signatures are not checked in it.
  *
- * How long does it take to make read.db anew? As `projections rebuild` does, its checks included; and as a start does
- * whose journal was trimmed, from the snapshot.
+ * How long does it take to make read.db anew, as `projections rebuild` does, with its checks, and as a start does with
+ * a trimmed journal, from the snapshot?
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';

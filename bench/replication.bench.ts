@@ -1,8 +1,8 @@
 /**
  * What does it cost to have a row in the replicated log? Rows of a busy shard go through a leader's shipper into a
  * PostgreSQL of this machine with two standbys, which all sync: by the length of the rows and the number that wait at a
- * time, and beside each what the disk itself takes for one write and sync. Three servers and their client share the
- * processors and the disk here, so the ratios count.
+ * time. Beside each: the time that the disk itself takes for one write and sync. Three servers and their client share
+ * the processors and the disk here, so the ratios count.
  */
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';

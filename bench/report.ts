@@ -1,6 +1,6 @@
 /**
- * The result of a bench and its presentation: one table with units in the column names, goals that are met or not, and
- * the stolen time, which every figure of a virtual machine has to be read with.
+ * The result of a bench and its presentation: one table with units in the column names, goals that are met or missed,
+ * and the stolen time, which a reader needs to judge any figure of a virtual machine.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -40,9 +40,12 @@ export type Conditions = {
   readonly commit: string;
   readonly node: string;
   readonly machine: string;
-  /** Which verifier loads here, and how many threads a server of default settings has beside its shard for it. */
+  /**
+   * The verifier that loads here, and the number of verifier threads that a server of default settings has beside its
+   * shard.
+   */
   readonly verifier: string;
-  /** Runnable threads on average over the last minute: other programs on the machine slow a bench down. */
+  /** Average number of runnable threads over the last minute: other programs on the machine slow a bench down. */
   readonly loadAverage: number;
 };
 
@@ -83,7 +86,7 @@ export class StealMeter {
   }
 }
 
-/** Writes what a StealMeter has measured. */
+/** Formats the figure of a StealMeter. */
 export function formatShare(share: number | string): string {
   return typeof share === 'number' ? `${formatNumber(share)} %` : share;
 }
@@ -101,12 +104,13 @@ export function quietest<T>(rounds: readonly T[], noiseOf: (round: T) => number)
   return rounds.reduce((best, round) => (noiseOf(round) < noiseOf(best) ? round : best));
 }
 
-/** In per cent of the processors, which are counted in ticks: rounds that differ by less were disturbed alike. */
+/** In per cent of the processors, which are counted in ticks: rounds that differ by less count as equally disturbed. */
 const ALIKE = 1;
 
 /**
- * The figure of the quietest of several rounds, or the median of those that were as quiet: all of them, where the
- * machine has no other work. @param noiseOf in per cent
+ * The figure of the quietest of several rounds, or the median of all rounds that were as quiet: of all, if the machine
+ * has no other work.
+ * @param noiseOf in per cent
  */
 export function ofQuietest<T>(
   rounds: readonly T[],
@@ -137,7 +141,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** All columns of a table in the order in which they come up; the stolen time, where it is measured, is the last. */
+/** All columns of a table in the order of their first use; the stolen time, if it is measured, is last. */
 export function columnsOf(rows: readonly Row[]): string[] {
   const figures = new Set(rows.flatMap((row) => Object.keys(row)));
   return figures.delete(STOLEN) ? [...figures, STOLEN] : [...figures];

@@ -51,7 +51,7 @@ export async function run(): Promise<Report> {
   }
 }
 
-/** Requests with access tokens that no request has had before. The session gets its newest refresh token. */
+/** Sends requests with access tokens that no request has used before. The session gets its newest refresh token. */
 async function firstUses(server: TestServer, session: { refresh_token: string }): Promise<Buffer[]> {
   const requests: Buffer[] = [];
   for (let i = 0; i < FIRST_USES; i++) {

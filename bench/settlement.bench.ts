@@ -1,8 +1,8 @@
 /**
- * How many trades settle on a chain, and what does each take? Signed fills of a real engine are followed from its
- * journal and settled on a local chain with blocks every two seconds, as large as those of Polygon. The chain bounds
- * the rate: a block carries no more trades than its gas. So the table also has what does not depend on it: processor
- * time, calls of the node, gas, and bytes that stay in settlement.db.
+ * How many trades settle on a chain, and what does each cost? Signed fills of a real engine are followed from its
+ * journal and settled on a local chain with blocks every two seconds, as large as those of Polygon. The chain limits
+ * the rate: a block carries no more trades than its gas allows. So the table also has figures that do not depend on it:
+ * processor time, calls of the node, gas, and bytes that stay in settlement.db.
  */
 import { readFileSync } from 'node:fs';
 import { NO_ANVIL } from '../test/chain/anvil.ts';
@@ -14,7 +14,7 @@ const TRADES = 3000;
 const WARM_UP = 400;
 const BLOCK_SECONDS = 2;
 const BLOCK_GAS = 60_000_000;
-/** As in the thread. */
+/** The pause of the settlement thread. */
 const PAUSE_MS = 1000;
 const GAS_FILE = new URL('../data/contracts/gas.json', import.meta.url);
 const TABLE_ROW = 'settleBatch, each of 50 standard';

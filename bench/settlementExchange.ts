@@ -1,7 +1,7 @@
 /**
- * An exchange of the settlement bench: an engine whose fills were signed by their traders, its journal, and a local
- * chain on which the same traders have deposited. Settlement runs in this process, so that its processor time is known
- * apart from the node's, and its calls are counted.
+ * An exchange for the settlement bench: an engine whose fills were signed by their traders, its journal, and a local
+ * chain on which the same traders have deposited. Settlement runs in this process, so that its processor time can be
+ * separated from the node's, and its calls are counted.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -40,7 +40,7 @@ const FINAL_BLOCKS = 70;
 
 class CountingRpc implements Rpc {
   calls = 0;
-  /** Balances that the ledger is compared with: so many in a round, however many trades there are. */
+  /** Balances that are compared with the ledger: a fixed number per round, however many trades there are. */
   views = 0;
   readonly #rpc: Rpc;
 
@@ -114,7 +114,7 @@ export class SettlementExchange {
     });
   }
 
-  /** Of what the file holds, without pages that are free again. */
+  /** The bytes in use, without free pages of the file. */
   get storedBytes(): number {
     const [pages, free, size] = ['page_count', 'freelist_count', 'page_size'].map(
       (name) => this.db.pragma(name, { simple: true }) as number,
@@ -122,7 +122,7 @@ export class SettlementExchange {
     return (pages - free) * size;
   }
 
-  /** Deposits of all traders, and full sets of the second half. */
+  /** Deposits for all traders, and full sets for the second half. */
   async #fund(): Promise<void> {
     const [engine, half] = [this.#engine, this.#signers.length / 2];
     engine.nowMs = Date.now();
@@ -139,12 +139,12 @@ export class SettlementExchange {
       engine.fund(index + 1, START_MICRO);
       await this.chain.fund(key(index + 1), BigInt(START_MICRO));
       if (index < half) continue;
-      // As in a market that is traded: a first token of an account takes more gas than the next one.
+      // As in a trading market: an account's first token takes more gas than later ones.
       engine.convert(index + 1, 0, SETS);
     }
   }
 
-  /** Fills of one maker and one taker each; neighbours are of different accounts. */
+  /** Makes fills of one maker and one taker each; neighbouring fills belong to different accounts. */
   trade(fills: number): void {
     const half = this.#signers.length / 2;
     for (let fill = 0; fill < fills; fill++) {
@@ -181,7 +181,7 @@ export class SettlementExchange {
     });
   }
 
-  /** From here on blocks come by the clock and carry so much gas. */
+  /** From here on blocks come at this interval and have this gas limit. */
   async mineEvery(seconds: number, gasLimit: number): Promise<void> {
     const { client } = this.chain;
     await client.setBlockGasLimit({ gasLimit: BigInt(gasLimit) });
@@ -193,7 +193,7 @@ export class SettlementExchange {
     while (this.settlement.follow());
   }
 
-  /** Rounds with the pause of the thread, until no work is left that is not in a block. */
+  /** Runs rounds with the pause of the thread, until all work is in a block. */
   async settle(pauseMs: number): Promise<void> {
     const left = this.db.prepare<[], number>(
       `SELECT EXISTS (SELECT 1 FROM work WHERE status IN ('pending', 'submitted'))`,
@@ -205,7 +205,7 @@ export class SettlementExchange {
     }
   }
 
-  /** Everything is in blocks that stay. */
+  /** Waits until all blocks are final. */
   async finish(): Promise<void> {
     for (let round = 0; round < 4; round++) {
       await this.chain.client.mine({ blocks: FINAL_BLOCKS });
@@ -215,7 +215,7 @@ export class SettlementExchange {
     assert(left === 0, 'settlement: everything is settled');
   }
 
-  /** So many transactions that had trades, and the gas of all of them. */
+  /** The number of transactions with trades, and the gas of all of them. */
   async batches(): Promise<{ readonly batches: number; readonly gas: bigint }> {
     const hashes = this.db.prepare<[], Hex>('SELECT hash FROM jobs WHERE batch IS NOT NULL').pluck().all();
     let gas = 0n;

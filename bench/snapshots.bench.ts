@@ -3,9 +3,9 @@
  * batch) over the standard stream, from an empty directory each time: in turns alone and beside the snapshot thread,
  * which is the real one (engine/snapshot/main.ts) at the cadence the gateway gives it.
  *
- * On a small or busy machine a thread spends much of its time waiting for a processor, which says nothing about its
- * work. The kernel reports that wait (schedstat), so the goal compares the speeds without it, the best of each; the
- * table has the plain ones beside them.
+ * On a small or busy machine a thread waits for a processor much of the time, which has nothing to do with its work.
+ * The kernel reports that wait (schedstat), so the goal compares the speeds without it, the best of each; the table has
+ * the plain ones beside them.
  */
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -105,7 +105,7 @@ function timeRun(subject: EngineRun, commands: number, journal: Journal, progres
   return { rate: (commands / ms) * 1000, runningRate: (commands / (ms - waited)) * 1000 };
 }
 
-/** The time for which the main thread was ready to run and had no processor; 0 where the system does not report it. */
+/** The time for which the main thread was ready to run but had no processor; 0 if the system does not report it. */
 function waitedMs(): number {
   try {
     const [, waitedNs] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ');

@@ -1,13 +1,13 @@
 /**
- * Is the exchange as fast as it wants to be? All goals of its speed in one run: single orders, batches, the first
- * orders of a fresh server, the processor time of an order, the latency at a moderate pace, cancels and reads. Each of
- * the rounds has a server of its own, and every goal takes the round in which its own figures were disturbed least, or
- * the median of the rounds that were disturbed as little.
+ * Is the exchange as fast as its goals demand? All goals of its speed in one run: single orders, batches, the first
+ * orders of a fresh server, the processor time of an order, the latency at a moderate pace, cancels and reads. Each
+ * round has a server of its own, and every goal takes the round in which its own figures were disturbed least, or the
+ * median of the rounds that were disturbed as little.
  *
- * R is the time of one native key recovery right before and after a load (nativeRecovery.ts): a rate times R is the
- * number of orders in the time of one recovery, and holds on other machines, more or less. While the exchange recovered
- * a key for every order, one divided by R was what a shard could never reach. Where the two differ, the processor has
- * changed its speed meanwhile: a host that lends its cores to others does that without any stolen time.
+ * R is the time of one native key recovery right before and after a load (nativeRecovery.ts). A rate times R is the
+ * number of orders in the time of one recovery; this holds on other machines, more or less. While the exchange
+ * recovered a key for every order, a shard could never reach one divided by R. If the recoveries before and after
+ * differ, the processor has changed its speed: a host that lends its cores to others does that without any stolen time.
  */
 import { assert } from '../shared/base/assert.ts';
 import { type Scope, startServer } from '../test/support/server.ts';
@@ -32,7 +32,7 @@ const LEAST_FIRST = 0.7;
 const MOST_PLACE_P50_BARE = 1.4;
 const MOST_PLACE_P50_IDLE = 2;
 const MOST_OWN_P50_US = 150;
-/** As it was while every signature was recovered (commit 7069beb), and a little for the noise of a run. */
+/** The value while every signature was recovered (commit 7069beb), plus a little for the noise of a run. */
 const MOST_CANCEL = 5.4;
 const MOST_BEST_PRICES = 1.55;
 const MOST_BOOK = 1.7;
@@ -153,7 +153,7 @@ function loadRow(what: string, load: Load): Row {
   };
 }
 
-/** @param ownUs what the client measures at this pace of a server that answers at once */
+/** @param ownUs the client's measurement, at this pace, of a server that answers at once */
 function paceRow(name: string, pace: Pace, ownUs: number): Row {
   return {
     what: `${name}, ${name.endsWith('idle bare path') ? 'one by one' : `${100 * protocol.PACED_SHARE} % load`}`,

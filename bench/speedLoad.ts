@@ -21,10 +21,10 @@ import * as protocol from './speedProtocol.ts';
 
 const { BOOK_LEVELS, FIRST_ORDERS, PACED_SHARE, WARM_UP_ORDERS } = protocol;
 
-/** A batch has several orders, and is answered with a success whatever became of them. */
+/** A batch has several orders, and is answered with a success whatever their results are. */
 type LoadOptions = { readonly ordersEach?: number; readonly isRefused?: (answer: Buffer) => boolean };
 
-/** Also the orders in flight on the sockets, of which an account may have a few. */
+/** Also the number of orders in flight on the sockets, of which an account may have only a few. */
 const CONNECTIONS = 64;
 const SOCKETS = 4;
 const PACED_CONNECTIONS = 32;
@@ -64,7 +64,7 @@ class Round {
     };
   }
 
-  /** This client becomes as fast as it gets before it meets the server, which has to be cold. */
+  /** Makes this client as fast as it gets before it meets the server, which has to be cold. */
   async #warmUpPeers(requests: readonly Buffer[]): Promise<void> {
     const { barePath, bareServer } = this.#options;
     for (let sent = 0; sent < WARM_UP_ORDERS; sent += requests.length) {
@@ -111,8 +111,8 @@ class Round {
   }
 
   /**
-   * After reads that are not measured, because V8 compiles what they run, and after a rest: readers would be charged
-   * for what the orders before them have left to projector and snapshots.
+   * Measured after unmeasured reads, because V8 compiles their code, and after a rest: otherwise the work that earlier
+   * orders have left to projector and snapshots would be charged to the reads.
    */
   async #readLoads(): Promise<void> {
     const { market, server, bareServer } = this.#options;

@@ -2,9 +2,9 @@
 import type { LoadTarget, PeerProcess } from './loadClient.ts';
 import type { Noise } from './noise.ts';
 
-/** The orders of a fresh server that are timed before the others warm it up. */
+/** The timed orders of a fresh server, before others warm it up. */
 export const FIRST_ORDERS = 2000;
-/** Before anything else is measured; V8 compiles everything that is hot during the first half of them. */
+/** Orders before anything else is measured; V8 compiles all hot code during the first half of them. */
 export const WARM_UP_ORDERS = 20_000;
 /** The open loop's share of the server's maximum. */
 export const PACED_SHARE = 0.3;
@@ -20,7 +20,7 @@ export type SpeedOptions = LoadTarget & {
 
 export type Load = {
   readonly perSecond: number;
-  /** Processor time for each order or request: of the gateway's thread, of the busiest other one, of all others. */
+  /** Processor time per order or request: of the gateway's thread, of the busiest other thread, of all others. */
   readonly gatewayUs: number;
   readonly shardUs: number;
   readonly restUs: number;
@@ -28,12 +28,12 @@ export type Load = {
   readonly p50Us: number;
   /** R of this load: the mean of a recovery right before it and one right after it. */
   readonly recoveryUs: number;
-  /** The difference between these two, in per cent of R. */
+  /** The difference between those two, in per cent of R. */
   readonly drift: number;
   readonly noise: Noise;
 };
 
-/** At one pace: how long a placement takes, and how late the client sends it. */
+/** At one pace: the duration of a placement, and the lateness of the client's sending. */
 export type Pace = {
   readonly perSecond: number;
   readonly p50Us: number;

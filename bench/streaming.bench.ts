@@ -23,7 +23,8 @@ const SUBSCRIBERS = [1, 100, 1000];
 const MOST_ORDERS_ONE_BY_ONE = 300;
 const MOST_ORDERS_AT_ONCE = 1000;
 /**
- * Deltas of one part, summed over all subscribers: a thousand subscribers need fewer than a thousand orders to be busy.
+ * Deltas of one part, summed over all subscribers: with a thousand subscribers, fewer than a thousand orders are
+ * enough.
  */
 const MOST_DELIVERIES = 100_000;
 const CONNECTIONS = 32;
@@ -42,7 +43,7 @@ export async function run(): Promise<Report> {
   };
 }
 
-/** Each number of subscribers has a server of its own, so that memory starts equal. */
+/** Each number of subscribers has a server of its own, so that memory is equal at the start. */
 async function measure(subscribers: number): Promise<Row> {
   const cleanUps: (() => void | Promise<void>)[] = [];
   try {

@@ -1,11 +1,11 @@
-/** The sum of several turns of a load that alternates with another one. */
+/** Sums up several turns of a load that alternates with another one. */
 import { Histogram } from './histogram.ts';
 import type { Noise, NoiseMeter } from './noise.ts';
 
 export type Wait = {
   readonly p50Us: number;
   readonly p99Us: number;
-  /** Processor time of all processes of the bench, for one of them. */
+  /** Processor time of all processes of the bench, per request. */
   readonly processorUs: number;
   readonly noise: Noise;
 };

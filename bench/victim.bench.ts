@@ -1,14 +1,14 @@
 /**
  * What does an attack by way of the chain cost another customer? Two customers place, cancel and trade with each other
- * on an exchange that settles on a local chain with a block a second, by turns:
+ * on an exchange that settles on a local chain with a block a second, alternately:
  *
- *   quiet      no other customer does anything
- *   attacked   others have the operator work: payments to wallets that USDC has on its blacklist, payments and splits
- *              of the least amount as fast as a flood of accounts would, a movement in each block, and proposals of a
- *              thief of the resolver's key
+ *   quiet     no other customer does anything
+ *   attacked  others make the operator work: payments to wallets that USDC has blacklisted, payments and splits of the
+ *             minimum amount as fast as a flood of accounts could send them, a movement in each block, and proposals of
+ *             a thief of the resolver's key
  *
- * Placing is timed by the customer, from the request to its answer; settlement by the exchange, from the match to the
- * block. The attackers share the processors of the machine, which they would not from far away.
+ * The customer times a placement, from the request to its answer; the exchange times settlement, from the match to the
+ * block. The attackers share the processors of the machine, which they would not do from far away.
  */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -30,7 +30,7 @@ const PART_MS = 6000;
 const TRADE_EVERY_MS = 400;
 const MOST_TIMES = 1.5;
 const ATTACKERS = 8;
-/** Each account acts as often, and stands for the many that it takes with the bounds of a day. */
+/** Each account acts this often, and stands for the many accounts that the daily limits would require. */
 const FLOOD_PAUSE_MS = 100;
 const BLOCK_MS = 1000;
 const VICTIM_MICRO = 5_000_000_000;
@@ -45,12 +45,12 @@ type Stage = {
   readonly victims: readonly [Trader, Trader];
   readonly attackers: readonly Trader[];
 };
-/** One act of an attack, its pause, and so many that act beside each other. */
+/** One act of an attack, its pause, and the number of attackers that act at the same time. */
 type Attack = {
   readonly pauseMs: number;
   readonly together: number;
   readonly act: (stage: Stage, number: number) => Promise<unknown>;
-  /** Around each part. */
+  /** Called before and after each part. */
   readonly set?: (stage: Stage, isOn: boolean) => Promise<unknown>;
 };
 
@@ -164,7 +164,7 @@ async function makeStage(scope: Scope): Promise<Stage> {
     ...(await chainSettings(rig)),
     SHARDS: '1',
     MOST_CHAIN_MOVEMENTS_A_DAY: '1000000',
-    // On a machine that others use the chain may stand still for so long.
+    // On a busy machine the chain may stand still for this long.
     MOST_HEAD_AGE_MS: '300000',
   };
   const server = await startServer(scope, settings);
@@ -184,13 +184,13 @@ async function makeStage(scope: Scope): Promise<Stage> {
   }
   await rig.client.setIntervalMining({ interval: BLOCK_MS / 1000 });
   const stage = { rig, server, market, victims, attackers };
-  // The first trade has the market put on the chain.
+  // The first trade makes the exchange deploy the market on the chain.
   await trade(stage);
   await drained(stage);
   return stage;
 }
 
-/** The customers trade and, beside that, place and cancel one order after the other. */
+/** The customers trade and at the same time place and cancel one order after the other. */
 async function pass(stage: Stage, part: Part): Promise<void> {
   const { market, victims } = stage;
   const fromMs = Date.now();
@@ -220,7 +220,7 @@ async function trade({ market, victims }: Stage): Promise<void> {
   await victims[1].place(market, { price: '0.40', size: '1', outcomeIndex: 1 });
 }
 
-/** @returns the number of acts, also of those that were refused. */
+/** @returns the number of acts, including refused ones. */
 async function attackFor(stage: Stage, { act, pauseMs, together }: Attack): Promise<number> {
   const untilMs = Date.now() + PART_MS;
   let acts = 0;
@@ -234,7 +234,10 @@ async function attackFor(stage: Stage, { act, pauseMs, together }: Attack): Prom
   return acts;
 }
 
-/** Waits until the exchange has done what the attack left behind, so that no quiet part has to. Blocks come quickly. */
+/**
+ * Waits until the exchange has done the work that the attack left behind, so that no quiet part has to do it. Blocks
+ * come quickly.
+ */
 async function drained({ rig, server }: Stage): Promise<void> {
   await eventually('nothing waits for a block', async () => {
     await rig.client.mine({ blocks: 4 });
@@ -244,7 +247,7 @@ async function drained({ rig, server }: Stage): Promise<void> {
   });
 }
 
-/** From the match of each trade to the moment in which a block was seen to have it. */
+/** The time from the match of each trade to the moment at which a block was seen to have it. */
 function readSettled({ server }: Stage, parts: readonly Part[]): void {
   const db = new Database(join(server.dataDir, 'settlement.db'), { readonly: true });
   const sql = `SELECT matched_ms AS fromMs, (SELECT min(at_ms) FROM history

@@ -1,7 +1,6 @@
 /**
- * Preloaded into a member, and by NODE_OPTIONS into each of its threads: what the log holds is noted nowhere, as if
- * there were no marks. For the bench that measures what marks cost, and for nothing else: such a member could not be
- * started again as it should.
+ * Preloaded into a member, and by NODE_OPTIONS into each of its threads: no marks of held rows are written, as if there
+ * were none. Only for the bench that measures the cost of marks: such a member could not be started again properly.
  */
 import { HeldMark } from '../engine/replication/heldMark.ts';
 

@@ -1,7 +1,7 @@
 /**
  * The standard order stream: a seeded flow of limit orders around a walking mid price, cancels of random live orders
- * and sweeps through the whole book. Two streams are fixed by the hash of their bytes, so that every engine that ran
- * them, in any language, can be compared by its totals: equal totals mean equal matching.
+ * and sweeps through the whole book. The hash of their bytes fixes two streams, so that engines in any language can be
+ * compared by their totals: equal totals mean equal matching.
  *
  * One operation is 16 bytes, little-endian:
  *   byte 0 operation (OPERATION)   1 side   2 price in ticks, 1 … 99   3 –   4 lots (u32)   8 order id (u32)   12 –
@@ -185,7 +185,7 @@ type Queue = { ids: number[]; first: number };
 
 /**
  * Price-time matching in its simplest form: a list for each price, searched from the best price on. A cancelled order
- * stays in its list with nothing left and is dropped when it comes to the front.
+ * stays in its list with nothing left and is dropped when it reaches the front.
  */
 class ReferenceBook {
   trades = 0;

@@ -30,7 +30,7 @@ test('what rings when members, servers of the log and the network between them f
   const market = await makeMarket(cluster);
   const trader = await makeTrader(cluster);
   const look = () => scrapeAll(cluster.members);
-  /** Pages once this holds of what is scraped, which goes on. */
+  /** Checks that it pages once this holds for the scraped values, which goes on. */
   const pages = async (before: Scrape, what: string, holds: (now: Scrape) => boolean): Promise<string[]> => {
     const first = await eventually(what, async () => {
       const now = await look();

@@ -22,7 +22,7 @@ const FILE = 'idempotency.db';
 type Cluster = Awaited<ReturnType<typeof startCluster>>;
 type Member = Cluster['leader'];
 
-/** Of a member that is stopped. */
+/** For a stopped member. */
 function moveAnswers({ dataDir }: Member, disk: SmallDisk): void {
   copyFileSync(join(dataDir, FILE), join(disk.path, FILE));
   rmSync(join(dataDir, FILE));
@@ -72,7 +72,7 @@ test('no room for answers on the leader and on a standby costs no answer, no thr
     return [status, body.code ?? body.results?.[0]?.status ?? body.cancelled];
   };
 
-  // A standby without room: the leader and its answers go on, and what the standby follows waits in order.
+  // A standby without disk space: the leader and its answers go on, and rows for the standby wait in order.
   ofStandby.fill();
   const placed: string[] = [];
   for (let count = 0; count < ATTEMPTS; count++) {

@@ -28,7 +28,7 @@ const skip = NO_POSTGRES || NO_LIBRARY || IS_LONG;
 
 const JUMPS = { forward: '+3600', back: '-3600' } as const;
 
-/** The clock of a machine: that of a process which has these settings. */
+/** The clock of a machine, for a process with these settings. */
 class MachineClock {
   readonly #path = join(temporaryDirectory(), 'clock');
 
@@ -54,7 +54,7 @@ class MachineClock {
   }
 }
 
-/** Two members, of which one has a clock that the test sets. */
+/** Two members; the test sets the clock of one. */
 async function start(t: Parameters<typeof startCluster>[0], whose: 'leader' | 'standby') {
   const url = await (await sharedPostgres()).database();
   const cluster = await startCluster(t, ['a', 'b'], { JOURNAL_URL: url });
@@ -128,7 +128,7 @@ for (const [way, seconds] of Object.entries(JUMPS)) {
     await witness.trade({ commands: COMMANDS });
     clock.set(seconds);
     await isWrong(member, seconds);
-    // Of a lease that nobody renews nothing is left after so many looks.
+    // After this many checks nothing is left of a lease that no member renews.
     for (let looks = 0; looks < 4; looks++) await eventually('a lease that is renewed', renewed(log));
     assert.equal((await log.lease()).epoch, epoch, 'no clock of a member ends a lease');
     await member.kill();

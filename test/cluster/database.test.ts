@@ -55,7 +55,7 @@ for (const [fault, inflict] of Object.entries(FAULTS)) {
     });
     assert.ok(inflicting !== undefined, 'the load got as far as its fault');
     await inflicting;
-    // Without a quorum nobody's lease is renewed: whoever is faster afterwards leads.
+    // Without a quorum no lease is renewed: afterwards the faster member leads.
     const former = cluster.leader;
     await cluster.awaitLeader();
     await witness.check();
@@ -87,7 +87,7 @@ test(
     });
     const [other] = cluster.standbys;
     const former = cluster.leader;
-    // It hands the lead over, or ends where nothing at all can be written any more.
+    // It hands the lead over, or ends if nothing can be written any more.
     await cluster.awaitLeader([other!]);
     await witness.check();
     await witness.trade({ commands: COMMANDS });

@@ -48,7 +48,7 @@ class Day {
     this.#random = random;
   }
 
-  /** One of a member and one of anything: of another member, of a network, or of the database. */
+  /** One fault of a member and one of anything: of another member, of a network, or of the database. */
   pair(): readonly [Fault, Fault] {
     const { leader, members, standbys } = this.#cluster;
     const victim = this.#random() < 0.7 ? leader : this.#one(standbys);
@@ -61,7 +61,7 @@ class Day {
     return MOST_FAULT_MS * this.#random() ** 2;
   }
 
-  /** For a failure: each member says how it stands. */
+  /** The state of each member, for a failure report. */
   states(): readonly string[] {
     return this.#cluster.members.map((member) => member.describe());
   }

@@ -23,10 +23,10 @@ import { makeMarket, makeTrader } from '../support/traders.ts';
 
 const IS_LONG = timesOf({ suite: 0, soak: 1 }) === 0 && 'only with SOAK=on: each takes minutes';
 const options = { skip: NO_POSTGRES || IS_LONG };
-/** Of the 40 orders so many are there before a fault begins. */
+/** This many of the 40 orders are there before a fault begins. */
 const BEFORE = 20;
 const ORDERS = 40;
-/** Starts that are refused, one after the other, as those of a supervisor. */
+/** Refused starts, one after the other, like a supervisor's. */
 const STARTS = 2;
 
 type Postgres = Awaited<ReturnType<typeof startPostgres>>;
@@ -66,7 +66,7 @@ async function assertRefused(member: Member, reason: RegExp, starts = STARTS): P
 }
 
 async function admin(member: Member, args: readonly string[]) {
-  // Records are checked with that of the process.
+  // Records are checked with the key of the process.
   process.env['MASTER_KEY'] = member.env['MASTER_KEY']!;
   try {
     return await runAdminHere(args, { ...member.env, DATA_DIR: member.dataDir });
@@ -144,7 +144,7 @@ for (const end of ['killed', 'stopped'] as const) {
 test('a server that lags is promoted: its members stay refused, until an operator decides', options, async (t) => {
   const { postgres, cluster, trading } = await startAll(t);
   const { s1, s2 } = postgres.nodes;
-  // Not only hung: what was sent to it would be read when it goes on.
+  // Hanging is not enough: data sent to it would be read when it goes on.
   await s2.stop('SIGKILL');
   await trading.place(ORDERS - BEFORE);
   const [a, b] = cluster.members as [Member, Member];
@@ -270,7 +270,7 @@ async function laterOf(cluster: Cluster, { market }: Trading): Promise<string[]>
   return orders;
 }
 
-/** A hash of each file of a member, but for lists of losses. */
+/** A hash of each file of a member, except lists of losses. */
 function filesIn(directory: string): Record<string, string> {
   const names = readdirSync(directory).filter((name) => !name.startsWith('accepted-loss-'));
   const files = names.map((name) => join(directory, name)).filter((path) => statSync(path).isFile());

@@ -1,4 +1,4 @@
-/** `admin cluster doctor`: what it finds wrong, and that a cluster that is well is (data/docs/cluster.md). */
+/** `admin cluster doctor` finds faults, and finds none in a healthy cluster (data/docs/cluster.md). */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -26,7 +26,7 @@ async function answering(scope: Scope, headers: Record<string, string>): Promise
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Standbys show what the primary has now, such as a database or a role. */
+/** Waits until standbys show the primary's present state, such as a database or a role. */
 async function standbysFollow(): Promise<void> {
   const { primary, standbys } = await sharedPostgres();
   const [row] = await primary.query('SELECT pg_current_wal_lsn()::text AS lsn');

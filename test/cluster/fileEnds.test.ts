@@ -1,6 +1,6 @@
 /**
- * A running member sees that its journal ends before or after what the log holds, and so do its peers, `cluster status`
- * and `cluster doctor` (RULES.md 18.25).
+ * A running member notices that its journal ends before or after the log's records, and so do its peers, `cluster
+ * status` and `cluster doctor` (RULES.md 18.25).
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ async function traded(cluster: Cluster): Promise<void> {
   for (let order = 0; order < ORDERS; order++) await trader.place(market, { price: '0.20', size: '1' });
 }
 
-/** Runs a statement on the journal of a member that runs; its shards have nothing to write meanwhile. */
+/** Runs a statement on the journal of a running member; its shards have nothing to write in the meantime. */
 function onJournal<T>(member: Member, shard: number, use: (db: Database.Database) => T): T {
   const db = new Database(join(member.dataDir, `journal-${shard}.db`), { timeout: 5000 });
   try {
@@ -55,7 +55,7 @@ async function awaitProblem(member: Member, problem: RegExp, again = (): void =>
   return reason as string;
 }
 
-/** All others say the same of it. */
+/** All other members report the same of it. */
 async function assertSeen(cluster: Cluster, member: Member, reason: string): Promise<void> {
   const text = `${member.name} does not agree with the log: ${reason}`;
   const env = { ...member.env, DATA_DIR: member.dataDir };

@@ -51,7 +51,7 @@ test('a lead has the formats of the one before, also where its member stood stil
   const b = await openLog(t, url, 'b', { formats: NEXT });
   const seen = await a.lease();
   const older = leadToTake(seen, [], { holder: 'a', known: NOW, isFit: true, isForced: false })!.taken;
-  // Then another one leads, which cannot write what was written before, and is gone.
+  // Then another member leads, which cannot write the old format, and is gone.
   const newer = leadToTake(seen, [], { holder: 'b', known: NEXT, isFit: true, isForced: false })!.taken;
   const { epoch } = (await b.take(false, newer))!;
   await b.release(epoch);

@@ -17,14 +17,14 @@ import { makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 const SEED = seedOr(20_261_127);
 const TIMES = timesOf({ suite: 0, soak: 3 });
 const IS_LONG = TIMES === 0 && 'only with SOAK=on: each loss of a lead takes seconds';
-/** Each at a price of its own, and all of them in one answer of a book. */
+/** Each order has a price of its own, and all of them fit into one answer of a book. */
 const AT_FORMER_LEADER = 6;
 const AT_NEXT_LEADER = 10;
 const MOST_LEVELS = 100;
 const TICKS_PER_UNIT = 1000;
 const JSON_BODY = { 'content-type': 'application/json' };
 const MOST_PAUSE_MS = 400;
-/** Of both members by turns. */
+/** Reading both members alternately. */
 const READERS = 4;
 /** Each side of a difference of two times is rounded to a millisecond. */
 const ROUNDED_MS = 2;
@@ -37,9 +37,9 @@ type Market = Awaited<ReturnType<typeof makeMarket>>;
 type Outcome = 'acknowledged' | 'refused' | 'unknown';
 
 class Scene {
-  /** When the answer to each acknowledged order came. */
+  /** When each acknowledged order was answered. */
   readonly acknowledgedMs: number[] = [];
-  /** By the price in ticks, where a former leader was asked. */
+  /** Results by price in ticks, for orders sent to a former leader. */
   readonly outcomes = new Map<number, Outcome>();
   readonly #market: Market;
   readonly #trader: Trader;
@@ -87,7 +87,7 @@ class Scene {
     const isUnknown = stale === null && role === 'standby';
     const knownMs = isUnknown ? Number.NEGATIVE_INFINITY : askedMs - Number(stale ?? 0) - ROUNDED_MS;
     const acknowledged = this.acknowledgedMs.filter((atMs) => atMs <= knownMs).length;
-    // An answer without an age shows what was acknowledged: a standby may have read the log before.
+    // An answer without an age shows everything acknowledged: a standby may have read the log before.
     const ofOthers = stale === null ? 0 : (this.#shown.findLast(({ atMs }) => atMs <= knownMs)?.orders ?? 0);
     const least = Math.max(acknowledged, ofOthers);
     const kind = `${role}${stale === null ? '' : ' with an age'}`;
@@ -176,7 +176,7 @@ async function loseLead(
     const member = at % 2 === 0 ? former : next!;
     try {
       while (!isOver) {
-        // One that is gone answers at once, with nothing.
+        // A member that is gone answers at once, with nothing.
         if ((await scene.read(member)) === null) await sleep(1);
       }
     } finally {

@@ -1,6 +1,6 @@
 /**
- * Front threads of the members of a cluster answer public reads by themselves, and what they say of their age holds
- * (RULES.md 6.13, 18.4).
+ * Front threads of the members of a cluster answer public reads themselves, and their reported age is right (RULES.md
+ * 6.13, 18.4).
  */
 import assert from 'node:assert/strict';
 import { Agent, get } from 'node:http';
@@ -12,7 +12,7 @@ import type { Json } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 
 const ORDERS = 25;
-/** A member says whole milliseconds, and clocks of one machine are one clock. */
+/** A member reports whole milliseconds, and clocks of one machine are one clock. */
 const ROUNDED_MS = 1;
 
 type Member = Awaited<ReturnType<typeof startCluster>>['members'][number];

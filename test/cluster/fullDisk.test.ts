@@ -17,7 +17,7 @@ const DISK_MB = 200;
 const RESERVE_MB = 4;
 const ORDERS = 40;
 const FULL = /the disk of \S+ is full \(\d+ bytes are free\): make room/;
-/** The exit code of a member that begins anew. */
+/** The exit code of a member that has to be started again. */
 const AGAIN = 75;
 const FILL_MS = 20;
 
@@ -42,7 +42,7 @@ async function clusterOn(scope: Scope, disk: SmallDisk, reserveMb: number) {
   return { cluster, standby };
 }
 
-/** On a standby reads go on, and what has a key is refused as ever: it keeps no answers itself. */
+/** On a standby reads go on, and requests with a key are refused as usual: it stores no answers itself. */
 async function assertAsked(cluster: Cluster, standby: Member): Promise<void> {
   const [market, trader] = [await makeMarket(cluster), await makeTrader(cluster)];
   await eventually('a read of an account that is new', async () => {

@@ -46,7 +46,7 @@ test('without a leader the lease waits for the member that is named', { skip }, 
   await a.kill();
   assert.deepEqual(await promote({ JOURNAL_URL: url }, 'c', false), ['c leads in epoch 2, at http://c:8080']);
   await c.kill();
-  // Where that member is gone as well, any other one leads once the lease is over for long enough.
+  // If that member is gone as well, any other leads once the lease has been over for long enough.
   await log.askHandOver({ epoch: 2, to: 'c', isForced: false });
   await b.becomes('leader');
 });

@@ -1,7 +1,7 @@
 /**
- * A copy for a member that joins is interrupted, in every way in which one can: no half of one is ever used, the next
- * one is whole, and nothing of it stays in the database (RULES.md 18.8; JOIN-2, COPYTABLE-1 and 2, JOININGFILES-1). The
- * giver is the test, so the files are a few bytes; joining.test.ts has real members.
+ * A copy for a joining member is interrupted in every possible way: a half copy is never used, the next copy is
+ * complete, and nothing of it stays in the database (RULES.md 18.8; JOIN-2, COPYTABLE-1 and 2, JOININGFILES-1). The
+ * test is the giver, so the files are a few bytes; joining.test.ts has real members.
  */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ const MB = 1_000_000;
 
 type Asked = { readonly attempt: Attempt; readonly number: number };
 
-/** A member that joins, and one that gives it parts as the test says. */
+/** A joining member, and a giver that sends parts as the test says. */
 class Scene {
   readonly directory: string;
   readonly table: CopyTable;
@@ -84,7 +84,7 @@ class Scene {
     return { attempt, number: ++this.#attempts };
   }
 
-  /** Every file says of which attempt it is. */
+  /** Every file names its attempt. */
   partsOf(number: number): readonly Part[] {
     const of = (name: string): Uint8Array => Buffer.from(`${name} of ${number}`);
     const names = ['journal.key', 'read.db', 'private/00000001.log', `${ROWS}0`, 'control.db', END];
@@ -138,7 +138,7 @@ for (const [what, interrupt] of Object.entries(INTERRUPTIONS)) {
     await interrupt(scene, first);
     const second = await scene.asked();
     assert.ok(!existsSync(join(scene.directory, 'control.db')), 'nothing of the first is in its place');
-    // A giver that does not know of it yet puts one more part of the first.
+    // A giver that does not know of it yet adds one more part to the first attempt.
     await scene.table.put(first.attempt, { part: 5, name: 'control.db', bytes: Buffer.from('too late') });
     assert.equal(await scene.table.giving(first.attempt), null, 'it finds out that nobody wants them');
     await scene.give(second);
@@ -172,7 +172,7 @@ test('a member that dies in the middle of a copy begins another one at its next 
   await scene.give(first, 3);
   const half = join(scene.directory, 'joining/private/00000001.log');
   await eventually('the first parts', async () => existsSync(half));
-  // As if its process had ended: nothing of the attempt is taken back.
+  // As if its process had ended: nothing of the attempt is removed.
   scene.failing.push('endCopy');
   scene.isStopped = true;
   assert.equal(await joining, null);

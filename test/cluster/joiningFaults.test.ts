@@ -19,7 +19,7 @@ import { Witness } from '../support/witness.ts';
 const SEED = seedOr(20_261_126);
 const COMMANDS = 120;
 const FAULT_AFTER = 10;
-/** Pieces of the copy take so long that a fault comes in the middle of it. */
+/** Pieces of the copy take this long, so that a fault comes in the middle of it. */
 const SLOW_MS = 250;
 const MISSED = /the copy waits for the log|the copy is begun anew|the replicated log cannot be read/;
 const IS_LONG = timesOf({ suite: 0, soak: 1 }) === 0 && 'only with SOAK=on: each takes half a minute';

@@ -51,7 +51,7 @@ test('a key is replaced only while every member is silent, on one that has all t
   await log.report(0);
   const reports = new AdminError('stop every member first: a reports');
   const refused = assert.rejects(rotate(OLD, NEW), reports).then(() => 'refused' as const);
-  // A report at a time: none is under way when the log is closed.
+  // One report at a time: none is under way when the log is closed.
   while ((await Promise.race([refused, sleep(200, 'waiting' as const)])) === 'waiting') await log.report(0);
   const other = { facts: { [MASTER_KEY_FACT]: nameOfMasterKey(NEW) } };
   await assert.rejects(openLog(t, url, 'b', other), /^NotAMemberError: the cluster exchange has MASTER_KEY /);

@@ -17,7 +17,7 @@ import { Witness } from '../support/witness.ts';
 const SEED = seedOr(20_261_129);
 const COMMANDS = 120;
 const FAULT_AFTER = 20;
-/** A server of PostgreSQL whose sync fails ends all its processes, and begins anew. */
+/** A server of PostgreSQL whose sync fails ends all its processes, and restarts. */
 const FAILS_ONCE = 'error=EIO:when=3';
 
 type Postgres = Awaited<ReturnType<typeof startPostgres>>;
@@ -85,7 +85,7 @@ async function start(t: Parameters<typeof startCluster>[0]) {
   return { postgres, cluster, witness: await Witness.create(cluster, SEED) };
 }
 
-/** Trades, with a fault in the middle of it. */
+/** Trades, with a fault in the middle. */
 async function tradeWith(witness: Witness, inflict: () => Promise<ChildProcess | undefined>): Promise<void> {
   let inflicting: Promise<ChildProcess | undefined> | undefined;
   await witness.trade({

@@ -20,7 +20,7 @@ async function twoMembers(t: { after(cleanUp: () => void | Promise<void>): void 
   const client = new Client({ connectionString: cluster.urlOf(name, [cluster.primary]) });
   client.on('error', () => {});
   await client.connect();
-  // Also after a failure: the file would not end.
+  // Runs even after a failure: otherwise the file would not end.
   t.after(() => client.end());
   const waits = (): Promise<unknown> =>
     eventually('a statement that waits for the other', async () => {
@@ -65,7 +65,7 @@ test('CLUSTERLOG-2: of two leads with one epoch, after a failover that has lost 
   const [before] = await query('SELECT epoch, lead, holder, address FROM exchange_leader');
   const { epoch } = (await b.take(true))!;
   assert.equal(await b.append(epoch, 0, [newRow(0, 1)]), true);
-  // As a server has it that was promoted without what b has written.
+  // The state of a promoted server that lacks the rows of b.
   await query('DELETE FROM exchange_log');
   await query(`UPDATE exchange_leader SET epoch = ${before!['epoch']}, lead = ${before!['lead']}, holder = 'a'`);
   const taken = (await a.take(true))!;

@@ -79,7 +79,7 @@ test('leader and standby name the rows in the order of the log, once (LOGORDER-1
     names(b.rows),
     ofLeader.map(({ stream, sequence }) => [stream, sequence]),
   );
-  // A start with every row, of which the frames of some are not numbered: those are named again, and none is applied.
+  // A start with every row, some of whose frames are not numbered: those are named again, and none is applied.
   const here = [
     { stream: 0, sequence: 60, doneThrough: 40 },
     { stream: 1, sequence: 59, doneThrough: 59 },

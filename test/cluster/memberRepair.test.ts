@@ -1,6 +1,6 @@
 /**
- * The operator's tools on the real directory of a member that was killed under load (RULES.md 18.24): what is damaged
- * is named, another member is named before anything is given up, and what was given up comes from the log again.
+ * The operator's tools on the real directory of a member that was killed under load (RULES.md 18.24): they name the
+ * damage, name another member before anything is given up, and records that were given up come from the log again.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

@@ -17,7 +17,7 @@ import { Witness } from '../support/witness.ts';
 const SEED = seedOr(20_261_129);
 const COMMANDS = 80;
 const IS_LONG = timesOf({ suite: 0, soak: 1 }) === 0 && 'only with SOAK=on: it takes half a minute';
-/** An older version has none of this in the database of the log. */
+/** An older version has none of these tables and columns in the database of the log. */
 const NEWER_FACTS = [
   "DELETE FROM exchange_fact WHERE name IN ('log', 'founded on')",
   "UPDATE exchange_leader SET run = ''",

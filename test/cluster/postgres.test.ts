@@ -49,7 +49,7 @@ test('nothing is committed while no standby has it', { skip: NO_POSTGRES }, asyn
   await client.end();
 });
 
-/** Starts servers, hangs one of them and says where their files are. */
+/** Starts servers, hangs one of them and reports where their files are. */
 const STARTER = `
   import { startPostgres } from ${JSON.stringify(new URL('../support/postgres.ts', import.meta.url).href)};
   const cluster = await startPostgres({ after() {} });

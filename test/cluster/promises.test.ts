@@ -71,7 +71,7 @@ test('an armed switch fires at the next leader, once, and cancels nothing that c
   const closed = await closedOf(t, cluster, alice);
   assert.deepEqual([...closed.values()], Array(SHARDS).fill('heartbeat'));
 
-  // Alice is not armed any more; Eve is, from the same moment on.
+  // Alice is no longer armed; Eve is, from the same moment on.
   for (const market of markets) {
     await alice.reconnected().place(market, { price: '0.40', size: '5' });
     await eve.reconnected().place(market, { price: '0.40', size: '5' });
@@ -132,10 +132,10 @@ test('timeouts, groups and expiry go on, and no request is carried out by two le
   const expirationSec = Math.floor(Date.now() / 1000) + 8;
   const expiring = await taker.place(second, { price: '0.30', size: '5', timeInForce: 'GTD', expirationSec });
   const kept = await maker.place(second, { price: '0.20', size: '5' });
-  // For so long nothing changes that signatures would pass if the log alone said what was accepted.
+  // For this long nothing changes that signatures would pass if only the log said which requests were accepted.
   const changedMs = Date.now();
   await eventually('two quiet seconds', async () => Date.now() - changedMs > 2000);
-  // It finds nothing to cancel, so nothing of it is in the log.
+  // It finds nothing to cancel, so the log has nothing of it.
   const idle = paused.client.prepareSigned('DELETE', '/v1/orders/cancel-all');
   assert.equal((await cluster.request('DELETE', '/v1/orders/cancel-all', undefined, idle.headers)).status, 200);
   await takeOver(cluster);

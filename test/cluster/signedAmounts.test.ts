@@ -1,6 +1,6 @@
 /**
- * Orders of any ratio in a cluster (RULES.md 1.8): each member shows them as they were signed, beside what was paid,
- * and its directory passes the checks of the operator, before and after a restore as the first member of a new cluster.
+ * Orders of any ratio in a cluster (RULES.md 1.8): each member shows them as signed, beside the paid amounts, and its
+ * directory passes the checks of the operator, before and after a restore as the first member of a new cluster.
  */
 import assert from 'node:assert/strict';
 import { cpSync } from 'node:fs';

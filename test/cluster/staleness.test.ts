@@ -20,7 +20,7 @@ const options = { skip: NO_POSTGRES || IS_LONG };
 /** Each is a row of the log: more than one look at it brings. */
 const MISSED = 1500;
 const READERS = 4;
-/** Of a standby that has caught up. */
+/** The staleness of a standby that has caught up. */
 const FRESH_MS = 300;
 /** The lease that the replaced server shows has ended by then, and its connections have been doubted. */
 const LOOK_MS = 4000;
@@ -97,7 +97,7 @@ test('a standby that reads a replaced server of the log says how old that is', o
   lines.b.isRefusing = true;
   await postgres.promote(false);
   lines.a.cut();
-  // Each is another one: an order whose answer was lost would be a duplicate.
+  // Each order is another one: repeating one whose answer was lost would be a duplicate.
   const { order_hash: hash } = await eventually('an order that the new server holds', () =>
     client.placeOrder(trader.body(market, { price: '0.11', size: '1' })).catch(() => false as const),
   );

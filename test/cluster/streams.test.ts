@@ -33,7 +33,7 @@ const options = { skip: NO_POSTGRES || (CYCLES === 0 && 'only with SOAK=on: ever
 type Cluster = Awaited<ReturnType<typeof startCluster>>;
 type Server = Cluster['leader'];
 
-/** The frames of one sequence, those of a market or the private ones of an account, wherever they were seen. */
+/** The frames of one sequence, a market's or an account's private ones, wherever they were seen. */
 class Frames {
   readonly #byNumber = new Map<number, Json>();
   readonly #name: string;
@@ -108,7 +108,7 @@ class Connection {
     this.markets = markets;
   }
 
-  /** Compares what has come with what was seen before. */
+  /** Compares new frames with those seen before. */
   take(): void {
     for (const frame of this.client.frames.splice(0)) {
       const { channel, market_id: market, sequence, user_sequence: number } = frame;
@@ -117,7 +117,8 @@ class Connection {
         this.#observer.user.add(number, frame);
         this.user = number;
       } else if (channel === 'book') {
-        // With checksums a book follows frames that were kept without; in the place of frames it has another sequence.
+        // With checksums a book can follow frames that were kept without them; in place of frames it has another
+        // sequence number.
         if (this.markets.get(market) !== sequence) this.books++;
         this.markets.set(market, sequence);
       } else if (channel === 'trade' || channel === 'book_delta') {
@@ -236,7 +237,7 @@ function followWithClient(t: TestContext, cluster: Cluster, trader: Trader, mark
       const isThere = books.every((book, at) => (book.sequence ?? 0) >= observer.markets.get(markets[at]!.id)!.last);
       return isThere && (account.userSequence ?? 0) >= observer.user.last;
     });
-    // Each of its frames follows the one before; a reconnect and nothing else is what it was shown.
+    // Each of its frames follows the one before; it was shown nothing else except a reconnect.
     const numbers: number[] = [];
     for (const event of user) {
       assert.notEqual(event.type, 'gap');
@@ -266,7 +267,7 @@ function assertConsecutive(numbers: readonly number[]): void {
   );
 }
 
-/** As the leader sends it with the whole book. */
+/** The checksum that the leader sends with the whole book. */
 async function checksumAt(t: TestContext, { baseUrl }: Server, { id }: OrderMarket): Promise<number> {
   const client = await StreamClient.open(t, baseUrl);
   await client.subscribe({ markets: [id], snapshot: true });

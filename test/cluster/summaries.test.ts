@@ -10,7 +10,7 @@ import { eventually } from '../support/eventually.ts';
 import { NO_POSTGRES } from '../support/postgres.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 
-/** The last one is that of the orders below. */
+/** The last fee is that of the orders below. */
 const FEES = [10, 20, 50];
 
 test('a client of a standby sees what changes at the leader, over a takeover too', { skip: NO_POSTGRES }, async (t) => {

@@ -43,11 +43,11 @@ function says(member: Member, problem: RegExp): Promise<true> {
   );
 }
 
-/** Each makes sessions of the user read-only, those that are there as well, and ends that. */
+/** Each way makes sessions of the user read-only, existing ones too, and ends that. */
 const WAYS: Readonly<Record<string, (postgres: Postgres, isOn: boolean) => Promise<void>>> = {
   'the server': (postgres, isOn) => setServer(postgres, `default_transaction_read_only = ${isOn ? 'on' : 'off'}`),
   'the user': async ({ primary }, isOn) => {
-    // Sessions keep what they have begun with: whoever makes a user read-only ends them.
+    // Sessions keep their initial setting: so the one who makes a user read-only ends them.
     const change = isOn ? 'SET default_transaction_read_only = on' : 'RESET default_transaction_read_only';
     await primary.query(`BEGIN READ WRITE; ALTER ROLE ${USER} ${change}; COMMIT`);
     if (!isOn) return;
@@ -73,7 +73,7 @@ for (const [what, make] of Object.entries(WAYS)) {
 
     for (let times = 0; times < 2; times++) {
       await make(postgres, true);
-      // A server reads its settings anew in its own time: until then it would take the row.
+      // A server reloads its settings in its own time: until then it would take the row.
       await says(a, READ_ONLY);
       await says(b, READ_ONLY);
       a.put(newRow(0, ++sequence));
@@ -97,7 +97,7 @@ for (const [what, make] of Object.entries(WAYS)) {
   });
 }
 
-/** The tables of one database, on a disk of their own; its write-ahead log has room. */
+/** The tables of one database, on a disk of their own; its write-ahead log has space. */
 async function onSmallDisk(postgres: Postgres, url: string, disk: SmallDisk): Promise<void> {
   const name = url.slice(url.lastIndexOf('/') + 1);
   const { primary } = postgres;

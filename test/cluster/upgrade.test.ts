@@ -55,7 +55,7 @@ test(`a cluster of two is upgraded under load and loses nothing (SEED=${SEED})`,
     await working;
     await witness.check();
   };
-  /** In the middle of what clients send. */
+  /** In the middle of the clients' requests. */
   const handOver = async (from: typeof a, to: typeof a): Promise<void> => {
     const ended = from.expectEnd();
     let promoting: Promise<string[]> | undefined;

@@ -1,6 +1,6 @@
 /**
- * A member that waits for a log that does not answer: at ADMIN_PORT it says so, and why, before it has opened any file
- * (JOININGDOOR-1); once the log answers the same port is that of the exchange.
+ * A member that waits for a log that does not answer: at ADMIN_PORT it reports that and why, before it has opened any
+ * file (JOININGDOOR-1); once the log answers, the exchange uses the same port.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

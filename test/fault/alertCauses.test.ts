@@ -160,7 +160,7 @@ describe('what rings for a clock', { skip: NO_PROMTOOL }, () => {
       await eventually('the log has the shift', async () => {
         return server.stdout.some((line) => line.includes('the clock of this machine was moved: check what sets it'));
       });
-      // A record that waited for the read model meanwhile seems to have waited for as long as the shift.
+      // A record that waited for the read model in the meantime seems to have waited as long as the shift.
       await eventually('the read model is there', async () => {
         const { samples } = await scrape(server);
         return samples.get('exchange_projector_lag_seconds{shard="0",job="exchange",instance="exchange:8080"}') === 0;
@@ -242,7 +242,7 @@ describe('what rings after a start', { skip: NO_PROMTOOL }, () => {
     const began = { atSec: before.atSec, samples: new Map(before.samples) };
     for (const job of ['exchange', 'exchange-ready']) {
       const labels = `{job="${job}",instance="exchange:8080"}`;
-      // The metrics are those of a start, whatever it has come to meanwhile.
+      // Uses the metrics of a start, whatever has happened to it in the meantime.
       began.samples.set(`exchange_ready${labels}`, 0).set(`exchange_starting_seconds${labels}`, 60);
     }
     assert.deepEqual(firing(before, [began, began], 400), []);
@@ -252,7 +252,7 @@ describe('what rings after a start', { skip: NO_PROMTOOL }, () => {
   test('that the disk is nearly full, and then that trading has stopped', async (t) => {
     const { server, order } = await scene(t);
     const before = await scrape(server);
-    // More than any disk has: what is free is read from the real one.
+    // More than any disk has: the free space is read from the real one.
     await server.restart({ DISK_RESERVE_MB: '1000000000' });
     assert.deepEqual(await rings(server, before, async () => {}), ['DiskLow']);
     assert.deepEqual(await rings(server, before, () => repeat(5, order)), ['DiskLow', 'TradingStopped']);

@@ -1,6 +1,6 @@
 /**
- * Pages that a real Prometheus rings for an exchange that comes to an end of what the system gives it, or whose own
- * parts contradict each other: each by its cause, and not by its neighbour.
+ * Pages that a real Prometheus rings for an exchange that runs out of system resources, or whose own parts contradict
+ * each other: each by its own cause, and not by a neighbouring one.
  */
 import assert from 'node:assert/strict';
 import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
@@ -29,7 +29,7 @@ async function watch(scope: Scope, server: TestServer): Promise<Prometheus> {
   return prometheus;
 }
 
-/** A server that leaks what it is asked to. @param wrapper what limits it */
+/** A server that leaks on request. @param wrapper the command that limits it */
 async function leaking(scope: Scope, wrapper: readonly string[]) {
   const path = join(temporaryDirectory(), 'leak');
   const server = new TestServer(temporaryDirectory(), '1');

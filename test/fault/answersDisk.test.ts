@@ -1,6 +1,6 @@
 /**
- * The disk of idempotency.db alone is full: what is asked with a key is refused with the cause, before it is carried
- * out; cancels, reads and what has no key go on, and when there is room again all does (RULES.md 6.11).
+ * The disk of idempotency.db alone is full: requests with a key are refused with the cause, before they are carried
+ * out; cancels, reads and requests without a key go on, and with space again everything does (RULES.md 6.11).
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -25,7 +25,7 @@ const SEED = seedOr(20_261_128);
 const COMMANDS = 200;
 /** A backup takes about this long, so the kill can hit any part of it. */
 const BACKUP_MS = 1200;
-/** Snapshots and trimming take part. */
+/** Snapshots and trimming run too. */
 const ENVIRONMENT = { SNAPSHOT_EVERY: '250', JOURNAL_KEEP: '100' };
 
 const server = await startServer(fileScope, ENVIRONMENT);
@@ -65,7 +65,7 @@ test(`every backup of ${ROUNDS} rounds of kills can be gone on from (SEED=${SEED
   assert.ok(checked.size >= ROUNDS, `${checked.size} points were checked`);
 });
 
-/** One backup after the other, of which some are killed. */
+/** Makes one backup after the other, of which some are killed. */
 async function keepBackingUp(isOver: AbortSignal): Promise<void> {
   while (!isOver.aborted) {
     const backup = startBackup();

@@ -37,11 +37,11 @@ const root = temporaryDirectory();
 
 type Row = MemoryJournal['rows'][number];
 type Files = ReadonlyMap<string, Buffer>;
-/** A shard's files, what they amount to, and what happened next. */
+/** A shard's files, their state, and the events that came next. */
 type History = { files: Files; state: Buffer; more: readonly Row[]; stateAfter: Buffer };
 /** `young` has no snapshots yet; `killed` has its last commits in the WAL, the others were stopped. */
 type Kind = 'young' | 'stopped' | 'killed';
-/** A run of bytes that is worth aiming at, whatever its share of all bytes. */
+/** A run of bytes worth aiming at, however small its share of all bytes is. */
 type Target = { file: string; from: number; to: number };
 
 /** Once refused without the name of the file: the header of the page with the oldest rows. */

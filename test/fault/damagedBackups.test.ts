@@ -1,8 +1,8 @@
 /**
- * Every kind of file of a folder of backups, damaged in every way, and what the commands make of it:
- * data/docs/damages.md is compared with what is seen. Whatever the entry is, an end with an error names file and next
- * step, a command that lists or restores changes nothing, no bytes go from the folder, and the points that are not
- * damaged restore to what they did before. `DAMAGES=points` runs the files with this in their name.
+ * Damages every kind of file of a folder of backups in every way and compares the results of the commands with
+ * data/docs/damages.md. Whatever the entry is, an end with an error names file and next step, a command that lists or
+ * restores changes nothing, no bytes leave the folder, and undamaged points restore to the same state as before.
+ * `DAMAGES=points` runs the files with this in their name.
  */
 import assert from 'node:assert/strict';
 import { basename, join } from 'node:path';

@@ -1,9 +1,8 @@
 /**
- * Every file of a data directory, damaged in every way, and what a start and the administrator's commands make of it:
- * data/docs/damages.md is compared with what is seen. Whatever the entry is, an end with an error names file and next
- * step, a command that checks changes nothing, and what could be read before can be read afterwards.
- * `DAMAGES=control,read` runs the files with one of these in their name; `DAMAGES_SEEN=FILE` writes what was seen, as
- * JSON.
+ * Damages every file of a data directory in every way and compares the results of a start and of the administrator's
+ * commands with data/docs/damages.md. Whatever the entry is, an end with an error names file and next step, a command
+ * that checks changes nothing, and everything readable before is readable afterwards. `DAMAGES=control,read` runs the
+ * files with one of these in their name; `DAMAGES_SEEN=FILE` writes the observations as JSON.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

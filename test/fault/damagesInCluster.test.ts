@@ -1,6 +1,6 @@
 /**
- * held.mark of the member of a cluster, damaged in every way, and what a start and the administrator's commands make of
- * it, as damages.test.ts does it for the other files (data/docs/damages.md).
+ * Damages held.mark of the member of a cluster in every way, and checks a start and the administrator's commands like
+ * damages.test.ts for the other files (data/docs/damages.md).
  */
 import { test } from 'node:test';
 import { assertEveryDamage, compareRows } from '../support/damages/cells.ts';

@@ -1,6 +1,6 @@
 /**
- * settlement.db of an exchange on a chain, damaged in every way, and what a start and the administrator's commands make
- * of it, as damages.test.ts does it for the other files (data/docs/damages.md).
+ * Damages settlement.db of an exchange on a chain in every way, and checks a start and the administrator's commands
+ * like damages.test.ts for the other files (data/docs/damages.md).
  */
 import { test } from 'node:test';
 import { NO_ANVIL } from '../chain/anvil.ts';

@@ -1,7 +1,7 @@
 /**
- * A disk that fills up where the journals have no reserve: first nothing new is taken on while everybody may leave,
- * then a journal fails, and when there is room again all goes on by itself with nothing lost.
- * test/hostile/fullDisk.test.ts has one with a reserve.
+ * A disk fills up where the journals have no reserve: first no new risk is taken while everybody may leave, then a
+ * journal fails, and with space again everything goes on by itself with nothing lost. test/hostile/fullDisk.test.ts has
+ * one with a reserve.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';

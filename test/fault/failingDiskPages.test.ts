@@ -1,6 +1,6 @@
 /**
  * A disk whose reads and writes fail, under the audit log and under a journal: a real Prometheus rings the page of
- * each, and the log says each failure once a minute, however often it is tried (RULES.md 10.9).
+ * each, and each failure is logged once a minute, however often it is retried (RULES.md 10.9).
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';

@@ -20,7 +20,8 @@ test('a shard that cannot keep up refuses placements at once, while cancels find
   const stall = await stallJournal(t, server);
   const port = Number(new URL(server.baseUrl).port);
   const placement = trader.body(market, BID);
-  // A client that leaves at once takes nothing back: its order waits in the ring until the account has its share of it.
+  // A client that disconnects at once takes nothing back: its order waits in the ring until the account has used its
+  // share.
   const fill = async (): Promise<void> => {
     for (;;) {
       const { headers, body } = trader.client.prepareSigned('POST', '/v1/orders', placement);

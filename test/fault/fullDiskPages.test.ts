@@ -1,6 +1,6 @@
 /**
- * A disk fills up: a real Prometheus rings each page at its own depth, none of them before, and nothing once there is
- * room again (RULES.md 10.8, 10.11).
+ * A disk fills up: a real Prometheus rings each page at its own level, none of them earlier, and nothing once there is
+ * space again (RULES.md 10.8, 10.11).
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';

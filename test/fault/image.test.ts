@@ -13,7 +13,7 @@ import { eventually } from '../support/eventually.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const FILE = join(ROOT, 'data/deploy/Dockerfile');
 const NAME = `open-prediction-exchange-test-${process.pid}`;
-/** As in compose.yaml. */
+/** The limits of compose.yaml. */
 const LIMITED = ['--init', '--read-only', '--user', '10001:10001', '--cap-drop', 'ALL', '--tmpfs', '/tmp:mode=1777'];
 
 function docker(...args: string[]): { status: number | null; said: string } {

@@ -19,7 +19,7 @@ const COMMANDS = 200;
 const RECOVERY_KILL_EVERY = 5;
 /** A start takes about this long, so the kill can hit any part of it. */
 const START_MS = 1000;
-/** Snapshots and trimming take part: recovery starts from a file most of the time. */
+/** Snapshots and trimming run too: recovery starts from a file most of the time. */
 const ENVIRONMENT = { SNAPSHOT_EVERY: '250', JOURNAL_KEEP: '100' };
 
 const server = await startServer(fileScope, ENVIRONMENT);

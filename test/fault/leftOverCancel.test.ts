@@ -1,6 +1,6 @@
 /**
- * A mass cancel that a lost shard has left over comes before every order that is sent after it: orders that an account
- * places once the shard is back stay, whatever its old connection or its silence has cancelled (RULES.md 7.8, 8.10).
+ * A mass cancel that a lost shard has not run comes before every order sent after it: orders that an account places
+ * once the shard is back stay, whatever its old connection or its silence has cancelled (RULES.md 7.8, 8.10).
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -55,16 +55,16 @@ test(`a stop under load answers what was sent before it, within 10 s, and loses 
   await witness.check();
 });
 
-/** When the server wrote this message, in the milliseconds of `Date.now`. */
+/** When the server wrote this message, in milliseconds of `Date.now`. */
 function loggedMs(message: string): number | undefined {
   const line = server.stdout.find((text) => text.includes(`"msg":"${message}"`));
   return line === undefined ? undefined : Date.parse(JSON.parse(line).time);
 }
 
 /**
- * All requests of this process: how many were sent, and for each that ended without an answer, when the socket got its
- * last byte. On a busy machine that is long after `fetch` was called, so the call says nothing about what the server
- * can have seen; a request that never got so far has infinity.
+ * All requests of this process: their number, and for each that ended without an answer the time at which the socket
+ * got its last byte. On a busy machine this is long after the call of `fetch`, which shows nothing about what the
+ * server can have seen; a request that was never written has infinity.
  */
 function watchRequests(t: TestContext): { sent: number; broken: number[] } {
   const requests = { sent: 0, broken: [] as number[] };

@@ -7,7 +7,7 @@ import { makeMarket, makeTrader } from '../support/traders.ts';
 
 /** Some 10 MiB of log. */
 const LINES = 15_000;
-/** Ten times what a pipe holds. */
+/** Ten times the capacity of a pipe. */
 const LAST_LINES = 1000;
 const ORDERS = 30;
 
@@ -19,7 +19,7 @@ async function trade({ server }: ReadServer): Promise<void> {
 
 type Line = { msg?: string; lines?: number };
 
-/** Every line is whole, and one that was not lost. */
+/** Parses every line: each is whole, and none is a lost one. */
 function parsed(lines: readonly string[]): Line[] {
   return lines.map((line) => JSON.parse(line));
 }

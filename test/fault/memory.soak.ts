@@ -16,7 +16,7 @@ import { makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
 /** An idle shard looks for messages four times a second. */
 const TURNS_OF_HOUR = 4 * 3600;
-/** Of a pair of orders that meet, and one that is cancelled: an order each second. */
+/** Cycles of an hour: a pair of matching orders, and one that is cancelled: an order each second. */
 const CYCLES_OF_HOUR = 1200;
 /** One comes each second, subscribes to a book, and leaves. */
 const CLIENTS_OF_HOUR = 3600;

@@ -6,13 +6,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HurriedServer } from '../support/hurriedServer.ts';
 
-/** By then rings, caches and code have the size that they keep. */
+/** After this many turns rings, caches and code have their final size. */
 const WARM_TURNS = 4000;
 const TURNS = 10_000;
 /**
- * A statement of SQLite in each turn of one shard is 40 MB, and V8 sees too little of them to collect them. Without any
- * the memory varies by up to a dozen MB, because V8 takes pages for its heaps and gives them back. Its own garbage,
- * which it collects later, is up to a few MB for each of seven threads.
+ * A statement of SQLite in each turn of one shard is 40 MB, of which V8 sees too little to collect it. Without any, the
+ * memory varies by up to a dozen MB, because V8 takes pages for its heaps and gives them back. Its own garbage, which
+ * it collects later, is up to a few MB for each of seven threads.
  */
 const MOST_LOST_MB = 30;
 const MOST_WAITING_MB = 50;

@@ -25,7 +25,7 @@ const SEED = seedOr(20_261_121);
 const COMMANDS = 120;
 const GROUP = 'all';
 const SCOPES = ['read:account', 'trade:orders', 'trade:bulk', 'stream:market', 'stream:user'] as const;
-/** So that trimmed journals and starts from snapshots take part. */
+/** So that trimmed journals and starts from snapshots are tested too. */
 const ENVIRONMENT = { SNAPSHOT_EVERY: '250', JOURNAL_KEEP: '100' };
 
 const server = await startServer(fileScope, ENVIRONMENT);
@@ -55,7 +55,7 @@ class Listener {
     await this.#client.subscribe({ user: true, user_since: this.last });
   }
 
-  /** The connection is gone: what has come over it is the account's for good. */
+  /** The connection is gone: frames that have come over it belong to the account for good. */
   take(): void {
     for (const frame of this.#client!.frames.splice(0)) {
       if (frame.user_sequence === undefined) continue;
@@ -166,7 +166,7 @@ function assertSent(listener: Listener): void {
   }
 }
 
-/** kill -9 while everybody trades, also where a shard was lost and rebuilt before. */
+/** kill -9 while everybody trades, even if a shard was lost and rebuilt before. */
 async function end(losesShard: boolean): Promise<void> {
   if (losesShard) await loseShard(server);
   await server.kill();

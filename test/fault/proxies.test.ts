@@ -1,6 +1,6 @@
 /**
  * The shipped files of Caddy, nginx and HAProxy, each with the real program before a real exchange: requests, sockets,
- * what is too large, what is not published, and a check of HAProxy.
+ * oversized requests, unpublished paths, and a check of HAProxy.
  */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
@@ -15,7 +15,7 @@ const UPSTREAM = new URL(server.baseUrl).host;
 const TOO_LARGE = '{"error":"request body too large","code":"PAYLOAD_TOO_LARGE"}';
 const MIB = 1024 * 1024;
 
-/** The first part of the answer to what is sent as it stands: all of a short one. */
+/** The first part of the answer to text that is sent unchanged: the whole answer if it is short. */
 function rawAnswer(baseUrl: string, text: string): Promise<string> {
   const { hostname, port } = new URL(baseUrl);
   return new Promise((resolve, reject) => {

@@ -58,7 +58,7 @@ async function openHashes(): Promise<string[]> {
   return (await trader.client.openOrders(market.id)).map(({ order_hash }) => order_hash);
 }
 
-/** The answers of the first requests of a kind are spoiled, or of all of them. */
+/** Spoils the answers of the first requests of a kind, or of all of them. */
 function spoil(kind: typeof isOrder, spoiled: Spoiled, times: number): void {
   proxy.passed.length = 0;
   let left = times;

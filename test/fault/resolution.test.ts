@@ -130,7 +130,10 @@ async function makeHolder(market: OrderMarket, isMaker: boolean): Promise<Trader
   return trader;
 }
 
-/** Asks, kills, looks at what the journal holds, and starts again; once more where the kill came before the request. */
+/**
+ * Sends the request, kills, checks what the journal holds, and starts again; once more if the kill came before the
+ * request.
+ */
 async function killedIn(
   ask: () => Promise<unknown>,
   id: string,
@@ -188,7 +191,7 @@ function bytesOf(id: string): Uint8Array {
 const show = (id: string): Promise<{ readonly status: string }> =>
   new ExchangeClient({ baseUrl: server.baseUrl }).market(id);
 
-/** So many at once, and the results in order. */
+/** Runs this many at once, and returns the results in order. */
 async function parallel<T>(count: number, run: (index: number) => Promise<T>): Promise<T[]> {
   const results: T[] = [];
   let next = 0;

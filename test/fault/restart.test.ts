@@ -59,7 +59,10 @@ function limitFiles(bytes: number | 'unlimited'): void {
   execFileSync('prlimit', ['--pid', String(server.pid), `--fsize=${bytes}:`]);
 }
 
-/** From its next commit on shard 0 fails, and shard 1 not for many. @returns what was placed to get there. */
+/**
+ * From its next commit on shard 0 fails, and shard 1 not for many commits.
+ * @returns the orders that were placed to get there.
+ */
 async function failShard0(trader: Trader): Promise<PlacementResponse[]> {
   const placed = await placeUntilLonger(trader, failing, SHARD_0, [SHARD_1, CONTROL]);
   limitFiles(sizeOf(SHARD_0));

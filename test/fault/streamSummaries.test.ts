@@ -33,7 +33,7 @@ class Follower {
   readonly tickers = new Map<string, Json>();
   /** By market and start. */
   readonly candles = new Map<string, Map<number, Json>>();
-  /** Changes since the last quiet moment, by market: what has changed, with the value of it. */
+  /** Changes since the last quiet moment, by market: the changed field with its value. */
   changes = new Map<string, string[]>();
   /** A restart has put states in the place of changes. */
   wasStated = false;
@@ -141,7 +141,7 @@ async function endOne(): Promise<void> {
   note(market.id, 'status resolved', 'decision 300000,700000');
 }
 
-/** Whatever is refused, for a market that takes no orders or has another fee, is refused. */
+/** Orders refused because a market takes no orders or has another fee count as refused. */
 async function placeOne(): Promise<void> {
   const market: OrderMarket = random.pick(markets);
   const trader: Trader = random.pick(traders);

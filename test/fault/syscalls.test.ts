@@ -36,7 +36,7 @@ const WEIGHTS = { pwrite64: 8, fsync: 4, fdatasync: 2, ftruncate: 1, rename: 1, 
 const CALLS = Object.entries(WEIGHTS).flatMap(([call, weight]) => Array<string>(weight).fill(call));
 /** About how many writes a thread makes while the server starts, trades and stops. */
 const WRITES = { start: 12, trade: 80, stop: 10 } as const;
-/** Of the other calls it makes a few, and one more for every so many writes. */
+/** It makes a few of the other calls, and one more for every few writes. */
 const WRITES_PER_CALL = 6;
 
 const skip = skipWithoutStrace;

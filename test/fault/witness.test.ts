@@ -1,6 +1,6 @@
 /**
- * The witness of the fault tests finds what is wrong: an exchange passes as it is, and does not with any answer that
- * contradicts what was acknowledged.
+ * The witness of the fault tests finds faults: an unchanged exchange passes, and fails with any answer that contradicts
+ * an acknowledgement.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -12,7 +12,7 @@ import { Witness } from '../support/witness.ts';
 
 const SEED = 20_261_128;
 const COMMANDS = 60;
-/** So many that a client reads a market in which it has several orders. */
+/** So many commands that a client reads a market in which it has several orders. */
 const COMMANDS_MEANWHILE = 150;
 const ORDER = /^\/v1\/orders\/0x[0-9a-f]{64}$/;
 const TRADES = /^\/v1\/user\/trades\/v2/;
@@ -261,7 +261,7 @@ const LIES_MEANWHILE: Readonly<
   },
 };
 
-/** One private frame, when it was sent before; what has no number is passed on. */
+/** Changes one private frame if it was sent before; frames without a number are passed on. */
 function frameOnce(liar: Liar, change: (frame: Json, before: Json | null) => Json | null): void {
   const seen = new Set<string>();
   let isTold = false;

@@ -1,7 +1,7 @@
 /**
  * The operator's second accounting (engine/admin/accounting.ts) beside a simulated shard: it reads every record of the
- * journal once it is committed, before anything may trim it, and is to agree with all of them. Counts the orders whose
- * signed amounts lie at the edges, so that a run can say that it had them.
+ * journal once it is committed, before anything may trim it, and has to agree with all of them. It counts the orders
+ * whose signed amounts lie at the edges, so that a run can show that it had some.
  */
 import assert from 'node:assert/strict';
 import { dirname } from 'node:path';
@@ -17,12 +17,12 @@ import { decodeCommand } from '../../shared/wire/commands.ts';
 import { TEST_KEY } from '../support/journalKey.ts';
 
 export class AuditTrail {
-  /** Records that were audited, and the orders among them by what was signed. */
+  /** Audited records, and the orders among them by kind of signed amounts. */
   readonly counts = new Map<string, number>();
   readonly #accounting = new Accounting((difference) => assert.fail(`the audit differs: ${difference}`));
   readonly #head = new JournalHead(0, 0, 0);
 
-  /** Every record up to the last one that the journal has. */
+  /** Reads every record up to the last one in the journal. */
   follow(journalPath: string): void {
     const reader = new JournalReader(journalPath, TEST_KEY);
     try {

@@ -9,7 +9,7 @@ import { Balances, createBalances } from '../../shared/wire/balances.ts';
 const ACCOUNT = 1;
 const OPERATIONS = ['load', 'store', 'add', 'sub', 'compareExchange'] as const;
 
-/** Runs `one`, with `other` in front of its `at`-th atomic operation. @returns false when it had fewer of them. */
+/** Runs `one`, with `other` inserted before its `at`-th atomic operation. @returns false if it had fewer operations. */
 function interleave(at: number, one: () => unknown, other: () => unknown): boolean {
   const real = Object.fromEntries(OPERATIONS.map((name) => [name, Atomics[name]]));
   let count = 0;

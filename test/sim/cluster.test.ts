@@ -1,8 +1,8 @@
 /**
  * Short runs of a simulated cluster (clusterWorld.ts): leaders die, are cut off and are deposed without knowing it,
- * servers of the database take over, and the next leader has what was answered; and disasters (clusterDisasters.ts), of
- * which each ends whole or refused. The soak of an hour and longer runs a million commands, in which each kind of
- * disaster comes a thousand times at least; it says now and then how far it is: npm run soak -- --minutes 240
+ * servers of the database take over, and the next leader has everything that was answered; and disasters
+ * (clusterDisasters.ts), each of which ends whole or refused. A soak of an hour or longer runs a million commands, with
+ * every kind of disaster at least a thousand times, and reports its progress: npm run soak -- --minutes 240
  * sim/cluster.
  */
 import assert from 'node:assert/strict';
@@ -12,13 +12,13 @@ import { type ClusterTotals, simulateCluster } from './simulate.ts';
 
 const steps = timesOf({ suite: 500, soak: isLongSoak ? 2500 : 1000 });
 const worlds = timesOf({ suite: 4, soak: 12 });
-/** Of a long soak, and of each kind of disaster among them. */
+/** Commands of a long soak, and the number of each kind of disaster in them. */
 const COMMANDS = 1_000_000;
 const LEAST_DISASTERS = 1000;
 const isMillion = timesOf({ suite: false, soak: isLongSoak });
 /** Worlds between two lines of a long run. */
 const SAY_EVERY = 5;
-/** A run with so many is broken as a whole. */
+/** A run with this many failures is broken as a whole. */
 const MOST_FAILURES = isMillion ? 20 : 1;
 /** Few worlds come to these. */
 const SELDOM = [
@@ -41,7 +41,7 @@ test(`${size} lose nothing and do nothing twice, whatever dies (seed ${seed})`, 
   let done = 0;
   while (isMillion ? (sums['commands'] ?? 0) < COMMANDS : done < worlds) {
     const totals: ClusterTotals | null = await simulateCluster(seed + done, steps).catch((error: Error) => {
-      // The others go on: a long run says of all worlds what is wrong with them.
+      // The other worlds go on: a long run reports the failures of all of them.
       console.log(error.message);
       failures.push(error.message);
       return null;

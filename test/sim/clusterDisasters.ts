@@ -1,16 +1,16 @@
 /**
  * Disasters of a simulated cluster, which it does not survive by itself: all servers of the database are lost, the
- * database is restored as it was, a standby is promoted that lacks rows, and the members are given another name of the
- * cluster. Processes die around it, disks are lost, supervisors start every member again at any step. Then an operator
- * does what the runbook says.
+ * database is restored to an earlier state, a standby that lacks rows is promoted, and the members are given another
+ * name of the cluster. Processes die around it, disks are lost, supervisors start every member again at any step. Then
+ * an operator does what the runbook says.
  *
  *   disaster ──► supervisors, and more faults ──► whole? ──► operator: found, refill ──► whole?
  *                                                                  └── refused ──► accepts the loss ──► goes on
  *
  * Invariants:
- *   DISASTER-1  Where one member, or the log with members that can follow it, has everything that was acknowledged, it
- *               is there in the end, and members lead and follow again.
- *   DISASTER-2  Where none has, no member leads until an operator accepts the loss, which names exactly what is lost.
+ *   DISASTER-1  If one member, or the log with members that can follow it, has everything acknowledged, it is there in
+ *               the end, and members lead and follow again.
+ *   DISASTER-2  Otherwise no member leads until an operator accepts the loss, which names the lost records exactly.
  */
 import assert from 'node:assert/strict';
 import { STREAM } from '../../shared/wire/replication.ts';
@@ -28,15 +28,15 @@ export type DisasterTotals = Record<Kind, number> & {
   /** They ended with everything, or refused until an operator accepted the loss. */
   whole: number;
   refused: number;
-  /** Of the whole ones: those that needed no operator. */
+  /** Of the whole ones, the number that needed no operator. */
   byThemselves: number;
-  /** Members whose files an operator gave up: they had rows on another branch, or nobody knows what they are. */
+  /** Members whose files an operator gave up: they had rows on another branch, or rows of unknown state. */
   filesGivenUp: number;
   /** Records in the list that an operator has seen before, by their count. */
   recordsGivenUp: number;
-  /** Members whose files were of an older version, which had no mark of what was held. */
+  /** Members whose files were of an older version, which had no marks of held rows. */
   withoutMarks: number;
-  /** Logs that lack what no one who is left has ever seen. */
+  /** Logs that lack rows that no remaining member has ever seen. */
   unseen: number;
 };
 
@@ -45,11 +45,11 @@ export type Stage = {
   /** A step in which anything may fail. */
   step(): Promise<void>;
   kill(member: SimMember, isPowerCut: boolean): Promise<void>;
-  /** Nothing fails any more. @returns whether all members lead and follow within so many turns */
+  /** Faults stop. @returns true if all members lead and follow within this many turns */
   settle(turns: number): Promise<boolean>;
   /** One standby of the database gets nothing, or again everything. */
   lag(isLagging: boolean): void;
-  /** The log is another one: what the world knows of it is what it has now. */
+  /** The log is another one: the world learns its present content. */
   relearn(): void;
   /** Records that were given up did not happen. */
   goBack(): void;
@@ -71,7 +71,7 @@ type Parts = {
 const LACKS = /held before|last row that this member has seen|another log/;
 const MOST_BACKUPS = 6;
 const MOST_STEPS = 300;
-/** Of lag: a standby of the database lacks rows then. */
+/** Steps of lag: a standby of the database then lacks rows. */
 const LAG_STEPS = 300;
 /** In which members that can lead do so, with all supervisors at work. */
 const PATIENCE_TURNS = 1500;
@@ -115,7 +115,7 @@ export class Disasters {
     this.#backups.push(database.backup());
   }
 
-  /** The next kind, in turn: so few worlds, one after the other, come to all of them. */
+  /** Strikes with the next kind, in turn: so a few worlds, one after the other, see all of them. */
   async strike(): Promise<void> {
     const kind = KINDS[this.#next++ % KINDS.length]!;
     this.#stage.note(`disaster: ${kind}`);
@@ -137,7 +137,7 @@ export class Disasters {
     database.isReachable = true;
   }
 
-  /** For a while no server of the database is there. */
+  /** For a while all servers of the database are gone. */
   async #takeAway(): Promise<void> {
     const { random, database } = this.#parts;
     database.isReachable = false;
@@ -162,7 +162,7 @@ export class Disasters {
     this.#stage.lag(false);
   }
 
-  /** None, some or all members die, and of those some lose their disks; one of those with files keeps its own. */
+  /** None, some or all members die, and some of those lose their disks; one of those with files keeps its own. */
   async #killSome(): Promise<void> {
     const { random, members, totals } = this.#parts;
     const percent = random.pick([0, 50, 100, 100]);
@@ -193,8 +193,9 @@ export class Disasters {
   }
 
   /**
-   * Members are refused. Where the log lacks what was held before, the operator founds it anew from whoever goes
-   * furthest, and so accepts what no one has; files of which nobody knows whether they were acknowledged are given up.
+   * Members are refused. If the log lacks rows that were held before, the operator founds it anew from the member that
+   * goes furthest, and so accepts the loss of rows that no member has; files with rows that may have been acknowledged
+   * are given up.
    */
   async decide(): Promise<void> {
     const { members } = this.#parts;
@@ -273,7 +274,7 @@ export class Disasters {
     totals.unseen++;
   }
 
-  /** By name, whoever has everything that was acknowledged. */
+  /** By name: the members with everything that was acknowledged. */
   #whoHasAll(): string[] {
     const { members, database, witness } = this.#parts;
     const having = members.filter((member) => member.readRows((rowOf) => witness.missing(rowOf)).length === 0);

@@ -19,7 +19,7 @@ export type EndingWorld = {
   where(): string;
 };
 
-/** CLUSTER-6: a standby takes the lease, and leads; then a server takes over that does not know of it. */
+/** CLUSTER-6: a standby takes the lease, and leads; then a server takes over that does not know of this lead. */
 export async function loseLead(world: EndingWorld): Promise<void> {
   const { database, members } = world;
   database.replicate(1);

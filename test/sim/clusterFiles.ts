@@ -1,6 +1,6 @@
 /**
- * The files of one member of a simulated cluster, as its replication thread has to do with them: the real start and the
- * real mark of what was held, with a copy of another member's files that is there at once.
+ * The files of one member of a simulated cluster, as its replication thread uses them: the real start and the real mark
+ * of held rows, with a copy of another member's files that arrives at once.
  */
 import assert from 'node:assert/strict';
 import {
@@ -37,7 +37,7 @@ import { writeTestKey } from '../support/journalKey.ts';
 import type { SimGateway } from './clusterGateway.ts';
 
 const MARK_FILE = 'held.mark';
-/** So many kills of a member, one of them in the middle of a write of its mark. */
+/** One in this many kills of a member comes in the middle of a write of its mark. */
 const TORN_EVERY = 3;
 
 type Files = Pick<OwnFiles, 'mark' | 'prepare' | 'rejoin' | 'look' | 'copied' | 'leave' | 'stop'>;
@@ -85,19 +85,19 @@ class SimMark extends HeldMark {
     this.#keep();
   }
 
-  /** At once: when a disk answers is no part of what a seed decides. */
+  /** Syncs at once: a seed does not decide when a disk answers. */
   override async sync(): Promise<void> {
     this.#keep();
   }
 
-  /** HELDMARK-3: the file is another one then, and older. */
+  /** HELDMARK-3: then the file is another, older one. */
   losePower(): void {
     this.close();
     writeFileSync(`${this.#path}.synced`, this.synced, { mode: 0o600 });
     renameSync(`${this.#path}.synced`, this.#path);
   }
 
-  /** The write of the next copy, over the older one, has ended in its middle: no one learned of what it notes. */
+  /** The write of the next copy, over the older one, was interrupted: no reader learned its content. */
   tear(): void {
     const text = readFileSync(this.#path, 'latin1');
     const numbers = [...text.matchAll(/"number":(\d+)/g)].map(({ 1: number, index }) => ({

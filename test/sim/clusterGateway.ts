@@ -1,7 +1,7 @@
 /**
- * The stores of one process of a simulated cluster: changes that commands rest on, in a control.db whose records are
- * the real ones, and answers to requests with a key. A leader puts each of them into the log; an answer leaves once the
- * log holds it.
+ * The stores of one process of a simulated cluster: changes on which commands depend, in a control.db with real
+ * records, and answers to requests with a key. A leader puts each of them into the log; an answer leaves once the log
+ * holds it.
  *
  * Invariant:
  *   SIMGATEWAY-1  No command is sent while changes wait for room in the outbox: it could overtake one of them.
@@ -25,7 +25,7 @@ export type GatewayStream = (typeof GATEWAY_STREAMS)[number];
 /** Small, so that a long change waits for room. */
 const OUTBOX_BYTES = 4096;
 const LONG_BYTES = 9000;
-/** `platform` is looked at by a start (prepare.ts). The number of a change is that of its record. */
+/** A start reads `platform` (prepare.ts). A change has the number of its record. */
 const SCHEMA = `CREATE TABLE IF NOT EXISTS platform (key TEXT PRIMARY KEY, value TEXT) STRICT;
   CREATE TABLE IF NOT EXISTS change (number INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;`;
 
@@ -36,7 +36,7 @@ export class SimGateway {
   outboxBuffer = createRingBuffer(OUTBOX_BYTES);
   /** Answers that clients have. */
   delivered: string[] = [];
-  /** The last one of them. */
+  /** The last delivered one. */
   #deliveredSequence = 0;
   readonly controlPath: string;
   #outbox = new OutboxProducer(this.outboxBuffer);
@@ -45,7 +45,7 @@ export class SimGateway {
   /** A loss of power leaves this of control.db. */
   #synced: Files = [Buffer.alloc(0), Buffer.alloc(0)];
   #syncedChanges = 0;
-  /** By sequence from 1 on, and how many of them are synced. */
+  /** By sequence number from 1 on, and the number of synced ones. */
   readonly #answers: string[] = [];
   #syncedAnswers = 0;
   #undelivered: { readonly sequence: number; readonly text: string }[] = [];
@@ -74,7 +74,7 @@ export class SimGateway {
     this.#deliveredSequence = 0;
   }
 
-  /** Its files agree with the log: what its answers have and the log does not was never sent. */
+  /** The files agree with the log: answers that the log does not have were never sent. */
   open(database: FakeDatabase): void {
     this.#openControl();
     const end = database.ends().find(({ stream }) => stream === STREAM.ANSWERS)?.sequence ?? 0;
@@ -156,7 +156,7 @@ export class SimGateway {
     return Math.min(replication.held(stream), this.changes);
   }
 
-  /** Answers that were given up are not expected any more. */
+  /** Answers that were given up are no longer expected. */
   forget(isKept: (text: string) => boolean): void {
     this.delivered = this.delivered.filter(isKept);
   }
@@ -169,13 +169,13 @@ export class SimGateway {
     return GATEWAY_STREAMS.every((stream) => replication.held(stream) === this.#end(stream));
   }
 
-  /** The last record that its files have, also while the process is down. */
+  /** The last record in its files, even while the process is down. */
   endOf(stream: GatewayStream): number {
     if (stream === STREAM.ANSWERS) return this.#answers.length;
     return this.#readControl((db) => db.prepare<[], number>('SELECT max(number) FROM change').pluck().get() ?? 0) ?? 0;
   }
 
-  /** Shows its files, also while the process is down: `textAt` returns null where there is none. */
+  /** Shows its files, even while the process is down: `textAt` returns null if there is none. */
   readTexts<T>(read: (textAt: (stream: GatewayStream, sequence: number) => string | null) => T): T {
     const control =
       this.#raw ?? (existsSync(this.controlPath) ? new Database(this.controlPath, { readonly: true }) : null);
@@ -212,7 +212,7 @@ export class SimGateway {
     this.#syncedChanges = this.changes;
   }
 
-  /** A leader syncs each change (RULES.md 18.1). Of a standby what was not synced may be gone with the power. */
+  /** A leader syncs each change (RULES.md 18.1). A standby may lose unsynced changes with the power. */
   die(isPowerCut: boolean, random: Random): void {
     const isLost = isPowerCut && !this.#leads && random.chance(50);
     const files = isLost ? this.#synced : this.#files();

@@ -1,6 +1,6 @@
 /**
- * The log of a simulated cluster as the world has seen it: the records that may be published anywhere, and
- * what they rest on. After a disaster it is learned anew.
+ * The log of a simulated cluster as the world has seen it: the records that may be published anywhere, and the changes
+ * on which they depend. After a disaster it is learned anew.
  */
 import assert from 'node:assert/strict';
 import Database from 'better-sqlite3';
@@ -19,10 +19,10 @@ import type { Witness } from './clusterWitness.ts';
 export class KnownLog {
   readonly facts: readonly Facts[];
   readonly needs: Needs = new Map();
-  /** The next leader may have rows that were not seen in the log: it was lost, and is another one. */
+  /** The next leader may have rows that were not seen in the log, because the log was lost and is another one. */
   mustLearn = false;
   readonly #witness: Witness;
-  /** By shard: the head after the last row of the log; null where the next one may be any. */
+  /** By shard: the head after the last row of the log; null if the next row may be any. */
   readonly #heads: (JournalHead | null)[];
   readonly #readers = TEST_KEYS.map((key) => new RowReader('of the log', key));
   /** The newest lead that clients have met. */
@@ -36,7 +36,7 @@ export class KnownLog {
     this.#heads = this.facts.map(() => new JournalHead(0, 0, 0));
   }
 
-  /** CLUSTER-7. @returns false for a leader that has had a successor: it has to end, whatever the log says */
+  /** CLUSTER-7. @returns false for a leader that has a successor: it has to end, whatever the log says */
   meets(lead: number): boolean {
     if (lead <= this.#lead) return false;
     this.#lead = lead;
@@ -63,10 +63,10 @@ export class KnownLog {
     });
   }
 
-  /** The log is another one: only what was acknowledged is sure to be in it, and what it has beyond. */
+  /** The log is another one: only acknowledged records, and whatever else it has, are sure to be in it. */
   relearn(database: FakeDatabase): void {
     this.needs.clear();
-    // A log that was founded with them has no row of them.
+    // A log that was founded with these records has no rows of them.
     this.#heldChanges = database.ends().find(({ stream }) => stream === STREAM.CONTROL)?.sequence ?? 0;
     this.#heads.fill(null);
     for (const { stream, sequence, bytes } of database.readAfter(0, Number.POSITIVE_INFINITY)) {
@@ -95,8 +95,8 @@ export class KnownLog {
   }
 
   /**
-   * Records that were given up did not happen. No process shows them any more: an operator stops all members before, or
-   * none has seen them (CLUSTER-1).
+   * Records that were given up did not happen. No process shows them any more: either an operator has stopped all
+   * members before, or none has seen them (CLUSTER-1).
    */
   goBack(shard: number, end: number): void {
     const facts = this.facts[shard]!;

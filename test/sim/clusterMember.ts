@@ -31,11 +31,11 @@ import { ClusterShard, type Facts, type MemberMemory, type Needs } from './clust
 import type { RowsOf, Witness } from './clusterWitness.ts';
 
 const KEEP_RECORDS = 50;
-/** The stores sync about so often (laterSync.ts). */
+/** The stores sync about this often (laterSync.ts). */
 const SYNC_MS = 1000;
 /** More than a world has. */
 const WORLD_ACCOUNTS = 64;
-/** Of a start: it reads each row of its journals once. */
+/** The most turns of a start, which reads each row of its journals once. */
 const MOST_START_TURNS = 100_000;
 
 type MemberOptions = {
@@ -45,7 +45,7 @@ type MemberOptions = {
   readonly random: Random;
   readonly keccak: Keccak256;
   readonly database: FakeDatabase;
-  /** By shard and sequence: what the log holds. */
+  /** By shard and sequence number: the content of the log. */
   readonly facts: readonly Facts[];
   readonly needs: Needs;
   readonly nowMs: () => number;
@@ -72,13 +72,13 @@ export class SimMember {
   copies = 0;
   /** Why the last process or the last start ended. */
   reason = '';
-  /** Of the process, as its status says. */
+  /** The problem of the process, from its status. */
   problem = '';
   log!: FakeLog;
   gateway!: SimGateway;
   readonly #options: MemberOptions;
   readonly #random: Random;
-  /** For one process after the other: new memory of this size takes longer than what is done in it. */
+  /** Reused by one process after the other: allocating memory of this size would take longer than using it. */
   readonly #balances: SharedArrayBuffer;
   #memory!: MemberMemory;
   #maker!: SnapshotMaker;
@@ -111,7 +111,7 @@ export class SimMember {
     return this.isUp ? this.#replication.epoch() : 0;
   }
 
-  /** True for one that believes to lead while another does. */
+  /** True for a member that believes to lead while another does. */
   get isDeposed(): boolean {
     return (this.role === 'leader' || this.role === 'lost') && this.epoch < this.#options.database.epoch;
   }
@@ -162,10 +162,10 @@ export class SimMember {
     const { database, name } = this.#options;
     const isContained = database.heads.of(name)?.contained === database.history().id;
     const hasStarted = await this.#tryToStart();
-    // The founder of the log has all of it, and the files are set aside before a copy comes.
+    // The founder of the log has everything in it, and the files are set aside before a copy comes.
     if (isContained) return hasStarted;
     const after = this.sharedEnds();
-    // A member that joins anew has set its files aside, where others have all that was acknowledged (STANDING-3).
+    // A member that joins anew has set its files aside, if others have everything acknowledged (STANDING-3).
     const others = this.isEmpty ? this.#options.others().filter((member) => member !== this) : [];
     const elsewhere = others.map((member) => member.sharedEnds());
     for (const [stream, end] of before) {
@@ -205,7 +205,7 @@ export class SimMember {
     return true;
   }
 
-  /** The log answers at once: what a start waits for is not simulated. @returns false when the start is refused */
+  /** The log answers at once: waits of a start are not simulated. @returns false if the start is refused */
   async #hears(what: 'opened' | 'rejoined'): Promise<boolean> {
     for (let turns = 0; turns < MOST_START_TURNS; turns++) {
       this.log.settle();
@@ -215,7 +215,7 @@ export class SimMember {
       if ('rejoined' in message) this.setAside += message.rejoined.length;
       if (what in message) return true;
       if (!('lost' in message)) continue;
-      // An operator can do something about what is refused, and nothing about a broken invariant.
+      // An operator can react to a refusal, but not to a broken invariant.
       assert.doesNotMatch(message.lost, /^[A-Z]+-\d+: /, `${this.name} is refused`);
       this.reason = message.lost;
       return false;
@@ -298,7 +298,7 @@ export class SimMember {
     return this.gateway.acknowledged(stream, this.#replication);
   }
 
-  /** By stream: the last record that clients know of and its files have. */
+  /** By stream: the last record that clients know and that is in its files. */
   sharedEnds(): Map<number, number> {
     const { witness } = this.#options;
     const ends = new Map<number, number>();
@@ -310,7 +310,7 @@ export class SimMember {
     return ends;
   }
 
-  /** By stream: the last record that was held, as its mark says. */
+  /** By stream: the last held record, by its mark. */
   seenEnds(): Map<number, number> {
     const held = readHeldMark(this.#options.directory)?.held ?? {};
     return new Map(Object.entries(held).map(([stream, sequence]) => [Number(stream), sequence]));
@@ -346,14 +346,14 @@ export class SimMember {
     this.gateway.clear();
   }
 
-  /** Its files are those of a version that had no marks. */
+  /** Its files become those of a version without marks. */
   forgetMark(): void {
     assert.ok(!this.isUp, 'a process has its mark');
     this.#refused = null;
     rmSync(join(this.directory, 'held.mark'), { force: true });
   }
 
-  /** There is nothing of an exchange on its disk. */
+  /** True if its disk has no files of an exchange. */
   get isEmpty(): boolean {
     return !existsSync(this.gateway.controlPath);
   }
@@ -413,7 +413,7 @@ export class SimMember {
     });
   }
 
-  /** The process is killed, or the power goes. What it has sent to the log may arrive. */
+  /** The process is killed, or the power fails. Rows that it has sent to the log may still arrive. */
   async kill(isPowerCut: boolean): Promise<void> {
     assert.ok(this.isUp, 'a process that runs is killed');
     this.#files.closeReaders();
@@ -454,7 +454,7 @@ export class SimMember {
     this.#timing.set(byMs);
   }
 
-  /** The replication thread looks into the outboxes, and the gateway reads a message of it. */
+  /** The replication thread reads the outboxes, and the gateway reads one of its messages. */
   turn(): void {
     this.#onRows();
     const message = this.#mail.shift();
@@ -504,7 +504,7 @@ export class SimMember {
     this.#maker.makeDue(true);
   }
 
-  /** For a comparison: the rows of the gateway's streams. */
+  /** The rows of the gateway's streams, for a comparison. */
   gatewayRows(): readonly string[] {
     return GATEWAY_STREAMS.map((stream) => this.gateway.digest(stream));
   }

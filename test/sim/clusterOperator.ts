@@ -1,7 +1,6 @@
 /**
- * The operator of a simulated cluster, who knows what members say of themselves and nothing else, and has the real
- * `cluster found`, `cluster refill` and `cluster accept-loss`: over the table in which refused members have written
- * down what they have, and over their files.
+ * The operator of a simulated cluster. It knows only what members report, and has the real `cluster found`, `cluster
+ * refill` and `cluster accept-loss`, which use the table of refused members and the members' files.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -24,7 +23,10 @@ export class Operator {
     this.#members = members;
   }
 
-  /** The member with what all others have, or that lacks the least of what any is known to have seen held. */
+  /**
+   * The member with everything that all others have, or the one that lacks the least of what any is known to have seen
+   * held.
+   */
   founder(): SimMember {
     const seen = this.#members.map((member) => member.seenEnds());
     const lacked = (member: SimMember): number => {
@@ -42,9 +44,9 @@ export class Operator {
   }
 
   /**
-   * `cluster refill` where there is a log, or `cluster found`: the members write down what they have with a refused
-   * start, each compares it with what the others have, and the command refuses to found without one of them unless the
-   * operator names it.
+   * Runs `cluster refill` if there is a log, otherwise `cluster found`. Members report their ends with a refused start,
+   * each compares them with the others', and the command refuses to found without one of them unless the operator names
+   * it.
    */
   async found(founder: SimMember): Promise<void> {
     const database = this.#database;
@@ -59,7 +61,7 @@ export class Operator {
     assert.equal(await this.#tryToFound(founder, false), null, `${founder.name} founds a log`);
   }
 
-  /** Each is started once; the founder, once more, compares its files with all of them. */
+  /** Each member is started once; the founder is started once more to compare its files with all of them. */
   async #report(founder: SimMember): Promise<void> {
     const others = this.#members.filter((member) => member !== founder && !member.isEmpty);
     for (const member of [...others, founder]) {
@@ -120,9 +122,10 @@ export class Operator {
   }
 
   /**
-   * `cluster accept-loss`: the files of a member are given up, and it joins with a copy. It says what goes first, does
-   * nothing without their number, and what of it was acknowledged is in the list, or in the log.
-   * @returns how many records went
+   * Runs `cluster accept-loss`: the files of a member are given up, and it joins with a copy. The command first says
+   * what is lost, and does nothing without the number of records. Every acknowledged one of them is in its list, or in
+   * the log.
+   * @returns the number of lost records
    */
   async acceptLoss(member: SimMember, isInLog: (shard: number, sequence: number) => boolean): Promise<number> {
     const { directory } = member;

@@ -1,6 +1,6 @@
 /**
  * One shard of one member of a simulated cluster: the real journal, engine, follower and loop, turn by turn. It follows
- * from its start on, and leads when it is asked to.
+ * from its start on, and leads on request.
  *
  * Invariants:
  *   SIMMEMBER-1  A record whose events were published is in the log, and is the same record there. A leader publishes
@@ -44,7 +44,7 @@ import { ROWS_OF_RECORD } from './simShard.ts';
 /** Small, so that both rings are full now and then. */
 const RING_BYTES = 8192;
 const OUTBOX_BYTES = 4096;
-/** Of the requests so many have a key. */
+/** One in this many requests has a key. */
 const ANSWERED_EVERY = 4;
 
 export type MemberMemory = {
@@ -53,12 +53,12 @@ export type MemberMemory = {
   readonly replication: SharedArrayBuffer;
 };
 
-/** Every published record is one of these. */
+/** Every published record equals one of these. */
 type Fact = { readonly timeMs: number; readonly command: number };
-/** By sequence: several where the log was lost, and another one has other rows. */
+/** By sequence number: several facts if the log was lost and another one has other rows. */
 export type Facts = Map<number, Fact[]>;
 
-/** By epoch, shard and record: the changes of the gateway that its command rests on. */
+/** By epoch, shard and record: the changes of the gateway on which its command depends. */
 export type Needs = Map<string, number>;
 
 type ClusterShardOptions = {
@@ -246,7 +246,7 @@ export class ClusterShard {
     }
   }
 
-  /** The gateway reads what was published. */
+  /** The gateway reads published events. */
   listen(limit = Number.POSITIVE_INFINITY): void {
     const { words } = this.#eventsOut;
     for (let i = 0; i < limit; i++) {
@@ -263,8 +263,8 @@ export class ClusterShard {
   }
 
   /**
-   * The process ends at whatever turn it is; of a commit under way the file may have nothing, and the outbox the row.
-   * When the power goes, a commit may be on the disk in part.
+   * The process ends at any turn. Of a commit under way the file may have nothing, while the outbox has the row. If the
+   * power fails, a commit may be on the disk in part.
    */
   die(isPowerCut: boolean): void {
     const { random } = this.#options;

@@ -10,7 +10,7 @@ import assert from 'node:assert/strict';
 import { firstSequenceOf, type Row } from '../../engine/journal/row.ts';
 import { type LogRow, STREAM } from '../../shared/wire/replication.ts';
 
-/** The bytes of a row that ends with, or has, this record; null where there is none. */
+/** The bytes of the row that ends with, or contains, this record; null if there is none. */
 export type RowsOf = (stream: number, sequence: number) => Uint8Array | null;
 
 /** Records of a stream that an operator has given up. */
@@ -19,7 +19,7 @@ export type GivenUp = { readonly stream: number; readonly from: number; readonly
 export class Witness {
   /** It grows with everything that changes. */
   version = 0;
-  /** By stream: the last record that a client knows of. */
+  /** By stream: the last record that a client knows. */
   readonly #acknowledged = new Map<number, number>();
   /** By stream: the rows that the log held, in order. */
   readonly #rows = new Map<number, Row[]>();
@@ -58,7 +58,7 @@ export class Witness {
     this.version++;
   }
 
-  /** The streams of which something acknowledged is missing there. */
+  /** Returns the streams in which something acknowledged is missing. */
   missing(rowOf: RowsOf): number[] {
     return [...this.#acknowledged].flatMap(([stream, sequence]) => {
       if (sequence === 0) return [];
@@ -69,7 +69,7 @@ export class Witness {
     });
   }
 
-  /** The last record of a stream of which it and everything before is there. */
+  /** Returns the last record of a stream up to which nothing is missing. */
   commonEnd(stream: number, rowOf: RowsOf): number {
     const row = this.#rows.get(stream)?.findLast((each) => {
       const found = rowOf(stream, each.sequence);
@@ -78,7 +78,7 @@ export class Witness {
     return row?.sequence ?? 0;
   }
 
-  /** Of the gateway's streams: what clients were told. */
+  /** For the gateway's streams: the texts that clients have received. */
   texts(stream: number): string[] {
     const end = this.acknowledged(stream);
     const rows = this.#rows.get(stream) ?? [];

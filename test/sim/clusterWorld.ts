@@ -51,15 +51,15 @@ const LOG_LINES = 60;
 const MOST_SENT = 16;
 /** Between two steps. */
 const MOST_STEP_MS = 10;
-/** Several leases: another leads meanwhile, and the member does not know. */
+/** Several leases: another member leads in the meantime, and this one does not know. */
 const LONGEST_SILENCE_STEPS = 3000;
 const LONGEST_PAUSE_MS = 3000;
 /** Several leases. */
 const MOST_SET_MS = 6000;
-/** The clock of a machine jumps so far now and then. */
+/** Sometimes the clock of a machine jumps this far. */
 const HOUR_MS = 3_600_000;
 const MOST_TURNS = 200_000;
-/** Without a leader for so long: an operator looks after the cluster. */
+/** After this many steps without a leader an operator looks after the cluster. */
 const LEADERLESS_STEPS = 2000;
 /** In which a cluster in which nothing fails gets done. */
 const SETTLE_TURNS = 10_000;
@@ -83,7 +83,7 @@ export type ClusterTotals = {
   failovers: number;
   /** Clocks that were set to another time. */
   clocks: number;
-  /** Servers that took over and lacked what was held, or the newest lead, whose epoch another one then took. */
+  /** Servers that took over and lacked held rows, or the newest lead, whose epoch another lead then took. */
   losses: number;
   lostLeads: number;
   /** Changes and answers of the gateway. */
@@ -135,10 +135,10 @@ export class ClusterWorld {
   /** The member that clients talk to, and its epoch. */
   #leader: SimMember | null = null;
   #step = 0;
-  /** The last one with a leader. */
+  /** The last step with a leader. */
   #ledStep = 0;
   #clockMs = START_MS;
-  /** Of the clock of the database. */
+  /** The time by which the clock of the database is ahead. */
   #aheadMs = 0;
   /** Members whose replication thread stands still before a step. */
   readonly #stuck = new Map<SimMember, number>();
@@ -296,7 +296,7 @@ export class ClusterWorld {
     };
   }
 
-  /** A disaster comes after about so many commands. */
+  /** A disaster comes after about this many commands. */
   #nextStrike(): number {
     return this.totals.commands + this.#random.between(STRIKE_EVERY / 2, (STRIKE_EVERY * 3) / 2);
   }
@@ -354,7 +354,7 @@ export class ClusterWorld {
     await promisesKept();
   }
 
-  /** Of the machine of a member, or of the database: its leases end early or late. */
+  /** Sets the clock of a member's machine, or of the database: its leases end early or late. */
   #setClock(member: SimMember): void {
     const byMs = this.#random.between(-MOST_SET_MS, MOST_SET_MS);
     const jumpMs = this.#random.pick([-HOUR_MS, 0, 0, HOUR_MS]);
@@ -475,7 +475,7 @@ export class ClusterWorld {
     }
   }
 
-  /** Records that were given up are gone from what the world knows as well. */
+  /** Records that were given up are also removed from what the world knows. */
   #goBack(): void {
     for (const [shard, talk] of this.#talks.entries()) {
       const end = this.#witness.acknowledged(shard);
@@ -549,7 +549,7 @@ export class ClusterWorld {
   /** Everything works until all commands are answered and all members have followed; then everything is compared. */
   async #settle(): Promise<void> {
     if (await this.#settleWithin(SETTLE_TURNS)) return;
-    // A loss of power and a failover at once leave rows of which nobody knows what they are.
+    // A loss of power and a failover at once leave rows of unknown state.
     await this.#disasters.decide();
   }
 
@@ -581,13 +581,16 @@ export class ClusterWorld {
     return this.#members.every(({ isUp, isEmpty, refusals }, at) => !isUp && (isEmpty || refusals >= before[at]! + 2));
   }
 
-  /** All that are up wait with the lead for those that are not (MAYTAKE-1). */
+  /** All running members wait with the lead for those that are down (MAYTAKE-1). */
   get #areWaiting(): boolean {
     const up = this.#members.filter(({ isUp }) => isUp);
     return up.length > 0 && up.every(({ role, problem }) => role === 'standby' && WAITS.test(problem));
   }
 
-  /** Those that are up stay as they are, and each that is down, one at least, was refused again and again meanwhile. */
+  /**
+   * Running members stay as they are, and each member that is down, at least one, was refused again and again in the
+   * meantime.
+   */
   #hasRefused(before: readonly number[]): boolean {
     if (this.#members.every(({ isUp }) => isUp)) return false;
     return this.#members.every(({ isUp, refusals }, at) => isUp || refusals >= before[at]! + 2);
@@ -599,7 +602,7 @@ export class ClusterWorld {
     for (let i = 0; i < 4; i++) {
       await promisesKept();
       member.turn();
-      // Before a new leader runs what is due by itself: clients are there from its first record on.
+      // Called before a new leader runs due work: clients are there from its first record on.
       this.#meetLeader();
       member.log.settle();
       this.#database.replicate(0);

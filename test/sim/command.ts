@@ -42,7 +42,7 @@ export type Placed = {
   readonly domain: number;
 };
 
-/** `market` counts inside the shard; `marketOf` says which one of the exchange that is. */
+/** `market` is the index inside the shard; `marketOf` gives the index in the exchange. */
 export type Command =
   | { readonly kind: 'open'; readonly market: number; readonly terms: MarketTerms }
   | { readonly kind: 'place'; readonly placement: Placement }
@@ -88,7 +88,7 @@ export type Command =
       readonly amount: number;
       readonly isDeposit: boolean;
       readonly reference: number;
-      /** Of a deposit: as full sets of this market. */
+      /** For a deposit: as full sets of this market. */
       readonly market?: number;
     }
   | {
@@ -111,7 +111,7 @@ export type Command =
     }
   | { readonly kind: 'groupReset' | 'groupTrip'; readonly account: number; readonly group: number }
   | { readonly kind: 'contracts'; readonly domain: number }
-  /** Of all markets without one. */
+  /** Without a market: all markets. */
   | {
       readonly kind: 'stage';
       readonly stage: number;
@@ -133,7 +133,7 @@ export const DOMAINS: readonly Eip712Domain[] = [0, 1, 2].map((more) => ({
   chainId: DOMAIN.chainId + more,
 }));
 
-/** For reports. */
+/** Text for reports. */
 export function show(command: Command): string {
   return JSON.stringify(command, (key, value) => (key === 'hash' ? undefined : value));
 }
@@ -149,7 +149,7 @@ export function isPlacing(command: Command): command is Extract<Command, { kind:
   return command.kind === 'place' || command.kind === 'replace';
 }
 
-/** Where a shard's market stands among those of all shards. */
+/** Returns the index of a shard's market among those of all shards. */
 export function marketOf(shard: number, shards: number, market: number): number {
   return market * shards + shard;
 }

@@ -57,9 +57,12 @@ export class Conversation {
   #oracle: Oracle;
   readonly #flow: Flow;
   readonly #done: Done[] = [];
-  /** Without an answer when another leader came: a former one may have run it, and have the only journal left. */
+  /**
+   * Commands without an answer when another leader came: a former leader may have run them, and have the only journal
+   * left.
+   */
   readonly #left = new Map<number, Sent>();
-  /** Sent and not answered: the first `#ran` of them have run, in this order, the others wait as they were sent. */
+  /** Sent commands without an answer: the first `#ran` of them have run, in this order, the others still wait. */
   readonly #sent: Sent[] = [];
   #ran = 0;
   #lastRequestId = 0;
@@ -169,7 +172,7 @@ export class Conversation {
     this.oracleSequence = this.publishedSequence;
   }
 
-  /** The shard died and came back: the journal says what became of what was on its way. */
+  /** The shard died and came back: the journal decides about the commands on their way. */
   resume(engine: Engine, journalPath: string, key = TEST_KEY): void {
     this.#heard.clear();
     this.#record = undefined;
@@ -201,7 +204,7 @@ export class Conversation {
   }
 
   /**
-   * The records after this one were given up: a new oracle takes the place of this one, and is told what is left.
+   * The records after this one were given up: a new oracle replaces this one, and learns the remaining state.
    * @returns the number of records that were given up
    */
   goBack(sequence: number, oracle: Oracle): number {
@@ -266,7 +269,7 @@ export class Conversation {
     this.#wasAccepted(command, done);
   }
 
-  /** The command of a record whose reply was lost: those that were sent before it and are not there never ran. */
+  /** Finds the command of a record whose reply was lost: commands sent before it that are not there never ran. */
   #takeOf(requestId: number): Sent {
     const left = this.#left.get(requestId);
     if (left !== undefined) return left;

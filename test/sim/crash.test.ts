@@ -1,6 +1,6 @@
 /**
- * Short runs of the simulator (world.ts): shards, threads and the whole machine die at any turn, and what comes back is
- * what was answered. Long ones: npm run sim, npm run soak.
+ * Short runs of the simulator (world.ts): shards, threads and the whole machine die at any turn, and everything
+ * answered comes back. Long ones: npm run sim, npm run soak.
  */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';

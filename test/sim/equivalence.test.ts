@@ -27,7 +27,7 @@ const STEPS = 1500;
 const FIRST_SEED = seedOr(2);
 const SEEDS = timesOf({ suite: 3, soak: 40 });
 const STATE_EVERY = 20;
-/** One seed in so many is a rehearsal without collateral. */
+/** One in this many seeds is a rehearsal without collateral. */
 const REHEARSAL_EVERY = 3;
 const REQUEST = 7;
 /** The kinds of commands that any flow had. */

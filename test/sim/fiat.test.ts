@@ -10,11 +10,11 @@ import { FiatWorld } from './fiatWorld.ts';
 
 const seed = seedOr(1);
 /**
- * Worlds that have found a mistake: a signature whose repeat was answered before the disk had the first, and a sale
- * that was paid out under the other transaction of its session; and one that notices a transfer that is over too early.
+ * Worlds that have found mistakes: a signature whose repeat was answered before the first was on the disk, a sale that
+ * was paid out under the other transaction of its session, and a transfer that ended too early.
  */
 const FOUND = [7013, 2118, 219];
-/** All of them take most of an hour. */
+/** All of them together take most of an hour. */
 const RUNS = {
   ledger: timesOf({ suite: 12, soak: isLongSoak ? 100_000 : 800 }),
   evm: timesOf({ suite: 4, soak: isLongSoak ? 10_000 : 40 }),

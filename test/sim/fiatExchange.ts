@@ -58,7 +58,7 @@ export class ModelExchange {
     this.life.end();
   }
 
-  /** @param isPowerCut what was not synced is lost too. */
+  /** @param isPowerCut true: unsynced changes are lost too. */
   end(isPowerCut: boolean): void {
     this.life.end();
     if (!isPowerCut) this.#disk = this.database.serialize();
@@ -108,7 +108,7 @@ export class ModelExchange {
     this.fiat.tick();
   }
 
-  /** LATERSYNC-1 in small: a sync holds what was written before it was asked for. */
+  /** LATERSYNC-1 in small: a sync covers everything written before it was requested. */
   #changes(life: Life, database: ReturnType<typeof openControlDatabase>) {
     const { gates } = this.#options;
     return {

@@ -4,7 +4,7 @@
  */
 import type { Random } from '../support/random.ts';
 
-/** A process of the model as long as it lives: what it began ends with it. */
+/** A process of the model during its life: work that it has begun ends with it. */
 export class Life {
   isOver = false;
   readonly #ended: Promise<void>;
@@ -35,7 +35,7 @@ class LostCall extends Error {
 export class Gates {
   readonly #random: Random;
   readonly #waiting: (() => void)[] = [];
-  /** Of 100 calls so many wait. */
+  /** Of 100 calls, the number that wait. */
   percent: number;
 
   constructor(random: Random, percent: number) {
@@ -58,7 +58,7 @@ export class Gates {
     for (const release of this.#waiting.splice(0)) release();
   }
 
-  /** A call that a process makes to another. After the end of the caller nothing of it happens any more. */
+  /** A call from a process to another. After the end of the caller nothing more of it happens. */
   async call<T>(caller: Life, work: () => T | Promise<T>): Promise<T> {
     await this.#pass();
     if (caller.isOver) return never();
@@ -67,7 +67,10 @@ export class Gates {
     return caller.isOver ? never() : result;
   }
 
-  /** A call to a process that may end meanwhile: then the caller has no answer, and does not know what has happened. */
+  /**
+   * A call to a process that may end in the meantime: then the caller has no answer, and does not know what has
+   * happened.
+   */
   async callTo<T>(caller: Life, called: () => Life, work: () => T | Promise<T>): Promise<T> {
     return this.call(caller, async () => {
       const life = called();

@@ -67,7 +67,7 @@ export class LedgerWorldRail implements WorldRail {
   readonly #options: Options;
   readonly #books = new Books();
   #rail!: LedgerRail;
-  /** Of 100 movements so many are carried out, or not, without an answer. */
+  /** Of 100 movements, the number that end without an answer, carried out or not. */
   #silencePercent = 0;
 
   constructor(options: Options) {

@@ -75,7 +75,7 @@ export class ModelProvider {
       body: String(body ?? ''),
     };
     const reply = this.#api.answer(asked);
-    // One that hangs is given up by its caller.
+    // A caller gives up a provider that hangs.
     if (reply === null || reply.status >= 500) throw new ProviderDown('no answer');
     return new Response(reply.body, { status: reply.status });
   }

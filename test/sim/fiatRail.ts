@@ -1,4 +1,4 @@
-/** The rail of a fiat world, whichever it is: where the USDC of two customers, the provider and the others is. */
+/** The rail of a fiat world, of either kind: where the USDC of two customers, the provider and the others is. */
 
 import type { ControlDatabase } from '../../gateway/base/database.ts';
 import type { Rail } from '../../gateway/fiat/rail.ts';
@@ -48,7 +48,7 @@ export type WorldRail = {
   domain(): Promise<Eip712Domain>;
   /** The process that a call of the provider or a customer goes to: the exchange's, or a node that never ends. */
   readonly node: () => Life;
-  /** Without the relayer, as anybody can. @returns false where it is refused now. */
+  /** Sends without the relayer, as anyone can. @returns false if it is refused now. */
   send(kind: 'transfer' | 'cancel', transfer: TransferAuthorization, signature: string): Promise<boolean>;
   moment(): Promise<RailMoment>;
   authorization(from: string, nonce: string): Promise<OwnTransferState>;
@@ -57,7 +57,7 @@ export type WorldRail = {
   balanceMicro(wallet: string): number;
   /** A customer spends nearly all elsewhere, or brings it back. */
   spend(customer: number): void;
-  /** Of transactions that there are; null while nobody can say. */
+  /** Hashes of existing transactions; null while they cannot be known. */
   hashes(): readonly string[] | null;
   /** Something goes wrong on the rail itself. @returns what, for the story. */
   misbehave(): string | null;
@@ -73,11 +73,11 @@ export type WorldRail = {
   isCredited(txHash: string, session: string): boolean;
   /** No USDC was made or lost: it is with its owners, or was spent by them. */
   assertMoney(): void;
-  /** Of a rail in another process: resolves once what was begun there has ended. */
+  /** For a rail in another process: resolves once work begun there has ended. */
   settled?(): Promise<void>;
 };
 
-/** The sum that a wallet has received, less what it has sent. */
+/** The sum that a wallet has received, minus what it has sent. */
 export function change(moved: readonly MovedRow[], wallet: string): number {
   const sum = (rows: readonly MovedRow[]) => rows.reduce((total, { value }) => total + value, 0);
   return sum(moved.filter(({ to }) => to === wallet)) - sum(moved.filter(({ from }) => from === wallet));

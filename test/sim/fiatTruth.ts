@@ -1,6 +1,6 @@
 /**
- * The truth of a fiat world at its end, as naively as it can be computed: from what has moved on the rail, the rows of
- * the exchange and those of the provider, and from a table of states of its own.
+ * The truth of a fiat world at its end, computed as naively as possible: from the movements on the rail, the rows of
+ * the exchange and of the provider, and a table of states of its own.
  */
 import assert from 'node:assert/strict';
 import type { FiatSession } from '../../gateway/fiat/fiatSessionsStore.ts';
@@ -12,7 +12,7 @@ type Deal = { id: string; kind: string; reference: string; wallet: string; amoun
 
 type Arrival = { tx_hash: string; deal_id: string | null };
 
-/** As RULES.md 16.8, 16.12 and 16.20 have them. */
+/** Times of RULES.md 16.8, 16.12 and 16.20. */
 const LAUNCH_WAIT_MS = 3_600_000;
 const SIGNING_SEC = 60;
 /** Causes that a transfer has to be final for. */
@@ -63,7 +63,7 @@ function assertMoney({ rail }: FiatWorld, moved: readonly MovedRow[]): void {
   assert.equal(new Set(nonces).size, nonces.length, 'a transfer moves money once');
 }
 
-/** The provider has paid and sent what it owed, each once, and nothing besides. */
+/** The provider has paid and sent exactly what it owed, each once. */
 function assertProvider({ provider }: FiatWorld, moved: readonly MovedRow[]): void {
   const { store } = provider;
   const all = <T>(sql: string): T[] => store.query(sql) as T[];
@@ -196,7 +196,7 @@ function assertCashOut(world: FiatWorld, session: FiatSession, rail: readonly Mo
   if (isSold && own.length === 1) assert.ok(isKnown, `sold and completed: ${session.id}`);
 }
 
-/** Every answer that a customer got holds, whatever has crashed since. */
+/** Every answer to a customer holds, whatever has crashed since. */
 function assertAnswers({ exchange }: FiatWorld, known: KnownSession): void {
   const session = exchange.fiat.service.find(template.accounts[known.customer], known.id, known.kind);
   assert.ok(session !== null, `a session that was answered is there: ${known.id}`);

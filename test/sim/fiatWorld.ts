@@ -1,7 +1,7 @@
 /**
  * One world of the fiat model: customers, the exchange, the provider and time, interleaved by a seed, with crashes of
- * both sides, lost answers, lying lists and customers who do everything twice. At its end everything is healed and time
- * passes until nothing is left to do; then `fiatTruth.ts` checks what has become of the money.
+ * both sides, lost answers, lying lists and customers who do everything twice. At its end all faults stop and time
+ * passes until nothing is left to do; then `fiatTruth.ts` checks where the money is.
  */
 
 import type { FiatSession } from '../../gateway/fiat/fiatSessionsStore.ts';
@@ -29,7 +29,7 @@ const HEALING_PACES = [
   { until: 45, ms: 35_000 },
   { until: HEALING_STEPS, ms: SLOWEST_MS },
 ];
-/** A session that is over is asked about every ten minutes: a provider may still have sold what it sold late. */
+/** The provider is asked about an ended session every ten minutes: it may still report late what it has sold. */
 const QUIET_STEPS = 6;
 
 /** A session as its customer knows it: by the answers that came. */
@@ -50,9 +50,9 @@ export class FiatWorld {
   readonly exchange: ModelExchange;
   readonly provider: ModelProvider;
   readonly known: KnownSession[] = [];
-  /** The story so far, for the report of a failure. */
+  /** The events so far, for the report of a failure. */
   readonly log: string[] = [];
-  /** The provider's lists have said what was not so. */
+  /** True once the provider's lists have said something false. */
   hasLied = false;
   /** The longest pause ends when a sale is over, or shortly before. */
   readonly #awayMs: number;
@@ -153,7 +153,7 @@ export class FiatWorld {
     provider.desk.switch({ ...USUAL, ...changes });
   }
 
-  /** Of a transaction that there is, or of none. */
+  /** The hash of an existing transaction, or of none. */
   #someHash(): string {
     const hashes = this.rail.hashes();
     return hashes === null ? '' : this.random.pick([...hashes, `0x${'ee'.repeat(32)}`]);
@@ -247,7 +247,7 @@ export class FiatWorld {
     this.#note(`${session.id.slice(0, 4)} signs: ${refusal === null ? 'kept' : JSON.stringify(refusal?.message)}`);
   }
 
-  /** With the key of the other customer. */
+  /** Signs with the key of the other customer. */
   async #signWrongly(session: KnownSession): Promise<void> {
     const intent = this.exchange.fiat.transfers.intentOf(session.id);
     if (intent === undefined) return;
@@ -297,7 +297,7 @@ export class FiatWorld {
     await this.#ask(() => rail.send('transfer', transfer, signature));
   }
 
-  /** The customer makes what was signed useless, on the rail. */
+  /** The customer invalidates a signed transfer on the rail. */
   async #cancelOnRail(session: KnownSession): Promise<void> {
     const { exchange, rail } = this;
     const intent = exchange.fiat.transfers.intentOf(session.id);
@@ -343,7 +343,7 @@ export class FiatWorld {
   }
 }
 
-/** Nothing more is expected of it, though a late answer of the provider could still come. */
+/** True if nothing more is expected of the session, though a late answer of the provider could still come. */
 function isSettled(session: FiatSession): boolean {
   if (session.status === 'completed') return true;
   const isOver = ['failed', 'expired', 'cancelled'].includes(session.status);

@@ -1,6 +1,6 @@
 /**
- * Random commands for one shard of the simulated exchange. What is likely is taken from the oracle, so that most
- * commands are accepted and much of the book crosses; nothing is taken from the engine.
+ * Random commands for one shard of the simulated exchange. The oracle says what is likely, so that most commands are
+ * accepted and much of the book crosses; the engine is not asked.
  */
 
 import {
@@ -21,11 +21,14 @@ import { type Command, DOMAINS, hashOf, type Placed } from './command.ts';
 import type { Oracle, Placement } from './oracle.ts';
 
 export const ACCOUNTS = [1, 2, 3, 4, 5] as const;
-/** Has too little for most of what it wants, so both shards are after its last dollar. */
+/** Has too little for most of its orders, so both shards compete for its last dollar. */
 const POOR = 5;
 /** Three, so that orders of different fees sleep together. */
 const FEES_BPS = [50, 35, 20];
-/** A market for each row, of one of its grids, so that a world has coarse and fine ones and worlds have them all. */
+/**
+ * A market for each row, with one of its grids, so that a world has coarse and fine grids and all worlds together have
+ * every grid.
+ */
 export const SIZES = [0, 5, 10, 15].map((from) => TICKS_PER_UNIT.slice(from, from + 5));
 /** Lots below this are refused as too small. */
 const MIN_LOTS = 3;
@@ -45,7 +48,7 @@ type FlowOptions = {
   readonly shard: number;
   readonly shards: number;
   readonly nowMs: number;
-  /** Without collateral: amounts of every size, up to the largest there are. */
+  /** Without collateral: amounts of every size, up to the largest possible. */
   readonly isRehearsal: boolean;
   readonly keccak: Keccak256;
 };
@@ -55,12 +58,12 @@ export class Flow {
   readonly placed: Placed[] = [];
   /** Sent and never answered: a client sends them again. */
   readonly unanswered: Placement[] = [];
-  /** The newest orders, whatever became of them. */
+  /** The newest orders, whatever their state. */
   readonly #sent: Placement[] = [];
   /** Cancelled before they came: they may still come. */
   readonly #buried: Placement[] = [];
   readonly #random: Random;
-  /** By contracts. */
+  /** Hashers by contracts. */
   readonly #hashers: readonly OrderHasher[];
   /** Another one takes its place when records were given up. */
   oracle: Oracle;
@@ -197,7 +200,7 @@ export class Flow {
     return { usdc: Math.min(MAX_ORDER_AMOUNT, Math.max(1, random.pick(ends))), tokens };
   }
 
-  /** Of what the order receives, which at its limit may be next to nothing. */
+  /** A part of what the order receives, which may be next to nothing at its limit. */
   #leastNet(side: number, tokens: number): number {
     return this.#random.below(side === SIDE.BUY ? tokens : Math.floor((tokens * 3) / 4) + 1);
   }
@@ -250,7 +253,7 @@ export class Flow {
     return { kind: 'replace', placement, order, isAmend, ...this.#expectation(order.id) };
   }
 
-  /** Mostly what remains of the order, and none of others. */
+  /** Mostly the remainder of the order, and no other value. */
   #expectation(id: number): { expected?: number } {
     const random = this.#random;
     const old = this.oracle.open.find((order) => order.id === id);
@@ -286,18 +289,18 @@ export class Flow {
     return Math.floor(Number(available + reserved) / ticksPerUnit);
   }
 
-  /** All of them, also below the minimum of an order, or so many that less than the minimum is left. */
+  /** All of them, even below the minimum of an order, or so many that less than the minimum is left. */
   #mostOf(heldLots: number): number {
     return Math.max(1, heldLots - (this.#random.chance(50) ? 0 : this.#random.below(MIN_LOTS)));
   }
 
-  /** Of any size below the largest amount of an order. */
+  /** Any size below the largest amount of an order. */
   #huge(): number {
     const random = this.#random;
     return Math.floor((MAX_ORDER_AMOUNT / 1000) * random.between(1, 999)) / random.pick([1, 1, 1, 10, 1e3, 1e6]);
   }
 
-  /** Mostly an active one, hardly ever one that is over or does not exist. */
+  /** Mostly an active market, rarely one that is over or does not exist. */
   #market(): number {
     const random = this.#random;
     if (random.chance(2)) return random.below(this.#terms.length + 1);
@@ -314,7 +317,7 @@ export class Flow {
     return Math.min(Math.max(ticks, 1), ticksPerUnit - 1);
   }
 
-  /** Of an order that is known to be there, or of one that was just sent and perhaps still waits. */
+  /** Cancels an order that is known to exist, or one that was just sent and perhaps still waits. */
   #cancel(): Command {
     const random = this.#random;
     const known = this.#dormant() ?? random.pick(this.placed.slice(random.chance(80) ? -RECENT : 0));
@@ -349,7 +352,7 @@ export class Flow {
     return { kind: 'groupSet', account, group, windowSec: random.pick([1, 5, 30, 3600]), maxAtomic };
   }
 
-  /** One of an account's two. */
+  /** One of the account's two groups. */
   #groupOf(account: number): number {
     return account * 2 + this.#random.below(2);
   }
@@ -362,7 +365,7 @@ export class Flow {
     return { kind: 'cancelMany', account, market, outcome };
   }
 
-  /** Mostly the floor as a client knows it, sometimes one of before, or counted upwards. */
+  /** Mostly the floor as a client knows it, sometimes an earlier one, or a higher one. */
   #nonce(account: number): { nonce: number; wallet: number } {
     const random = this.#random;
     const wallet = 1 + random.below(WALLETS);
@@ -464,7 +467,7 @@ export class Flow {
     return { kind: 'claim', account: random.pick([0, ...ACCOUNTS]), market: past };
   }
 
-  /** One that was lost in a crash, or is still on its way, is opened again as it was. */
+  /** A market that was lost in a crash, or is still on its way, is opened again unchanged. */
   #openNext(size: number, nowMs: number): Command {
     const next = this.oracle.markets.length;
     if (next === this.#terms.length) {

@@ -44,7 +44,7 @@ export class Image {
     return new Image(this.db, this.wal, mark);
   }
 
-  /** One bit is another, or the WAL is cut. @returns the image, and what was done to it. */
+  /** Flips one bit, or cuts the WAL. @returns the image, and a description of the damage. */
   damaged(random: Random): [Image, string] {
     const files = { db: this.db, wal: this.wal, mark: this.mark };
     if (this.wal.length > 0 && random.chance(25)) {

@@ -1,7 +1,7 @@
 /**
- * The exchange once more, slow and obvious: one list of open orders, bigint, every question answered by looking at
- * all of them. Written from RULES.md alone and sharing nothing with the engine but the numbers of its codes, so that
- * the two agree only where both follow the rules (equivalence.test.ts).
+ * The exchange once more, slow and obvious: one list of open orders, bigint, every question answered by searching all
+ * of them. Written from RULES.md alone and sharing nothing with the engine except the numbers of its codes, so that the
+ * two agree only if both follow the rules (equivalence.test.ts).
  */
 import {
   CLOSE_REASON,
@@ -19,7 +19,7 @@ type OracleMarket = {
   ticksPerUnit: number;
   minOrderAtomic: number;
   status: number;
-  /** 0 takes every order, 1 those that do not cross, 2 none. */
+  /** 0 accepts every order, 1 orders that do not cross, 2 none. */
   stage: number;
   feeBps: number;
   startMs: number;
@@ -31,7 +31,7 @@ type OracleMarket = {
   isClosing: boolean;
   /** The status and the payout of a Yes token that it gets once they are closed. */
   decision: { status: number; yesPpm: bigint } | undefined;
-  /** Accounts that ever had or sold tokens of it, in that order. */
+  /** Accounts that ever had or sold tokens of it, in order of the first time. */
   holders: number[];
   /** While they are being paid: those whose turn is still to come. */
   unpaid: number[] | undefined;
@@ -93,7 +93,7 @@ export type Placement = {
   /** 0: not known. */
   grant: number;
   nonce: number;
-  /** Of the account: who pays for it. */
+  /** The wallet of the account: who pays for it. */
   wallet: number;
 };
 
@@ -129,7 +129,7 @@ export class Oracle {
   open: OracleOrder[] = [];
   events: OrderEvent[] = [];
   nowMs = 0;
-  /** When the command that is asked about reached the shard, by the shard's own clock. */
+  /** When the current command reached the shard, by the shard's own clock. */
   arrivedMs = 0;
   /** Details of an accepted replacement: whether it kept its queue position and changed the price. */
   answer: [number, number] = [0, 0];
@@ -145,16 +145,16 @@ export class Oracle {
   readonly #collateralCheck: boolean;
   readonly #usdc = new Map<number, Purse>();
   readonly #tokens = new Map<string, Purse>();
-  /** Every order ever accepted, by what its signature covers: the account and the number. */
+  /** Every order ever accepted, by the signed content: the account and the number. */
   readonly #accepted = new Map<string, { account: number; id: number }>();
   readonly #references = new Set<number>();
-  /** Until when an order is refused that was cancelled before it came, by account and what is signed. */
+  /** Until when an order is refused that was cancelled before it came, by account and signed content. */
   readonly #buried = new Map<string, number>();
   /** By account and wallet. */
   readonly #nonceFloors = new Map<string, number>();
   #deposited = 0n;
   #withdrawn = 0n;
-  /** Of decided markets: what a Yes token pays, in millionths, and whether everybody was paid. */
+  /** For decided markets: the payout of a Yes token in millionths, and whether all holders were paid. */
   readonly #payouts = new Map<number, { yesPpm: bigint; isSettled: boolean }>();
   /** RULES.md 9.18: orders and holders that a record closes and pays, and the markets whose turn comes again. */
   readonly #rows: number;
@@ -209,7 +209,7 @@ export class Oracle {
     });
   }
 
-  /** RULES.md 2.8, 9.5: what time does by itself, record by record, and all of it. */
+  /** RULES.md 2.8, 9.5: carries out everything that is due by time, record by record. */
   advance(nowMs: number): void {
     this.at(nowMs);
     while (this.isDue) this.tick(nowMs);
@@ -226,7 +226,7 @@ export class Oracle {
     return this.#firstDue() <= this.nowMs;
   }
 
-  /** One record of it, in order of time; at one moment markets before orders. */
+  /** Carries out one due record, in order of time; at the same moment markets precede orders. */
   tick(nowMs: number): void {
     this.nowMs = Math.max(this.nowMs, nowMs);
     for (let left = this.#rows; left > 0; left--) {
@@ -430,7 +430,7 @@ export class Oracle {
     return code;
   }
 
-  /** The remainder of an open order in what it gives. */
+  /** The remainder of an open order in the asset that it gives. */
   leftOf(order: OracleOrder): bigint {
     return order.remaining * (order.side === SIDE.BUY ? order.limitTicks : this.#d(order));
   }
@@ -467,7 +467,7 @@ export class Oracle {
     return p.feeBps === market.feeBps ? OK : E.FEE_RATE_MISMATCH;
   }
 
-  /** RULES.md 1.5: it sells every whole lot, one at least, and no other order of the account sells some of them. */
+  /** RULES.md 1.5: it sells every whole lot, at least one, and no other order of the account sells some of them. */
   #sellsAll(p: Placement, lots: bigint, old: OracleOrder | undefined): boolean {
     if (p.side !== SIDE.SELL || lots === 0n) return false;
     const others = this.open.filter(({ account, market, side, outcome, id }) => {
@@ -513,7 +513,7 @@ export class Oracle {
     return OK;
   }
 
-  /** The number of an order that was accepted, otherwise one that none has. */
+  /** The number of an accepted order, otherwise a number that no order has. */
   idOf(placement: Placement, domain: number): number {
     return this.#accepted.get(signedText(placement, domain))?.id ?? 0;
   }
@@ -540,7 +540,10 @@ export class Oracle {
     return OK;
   }
 
-  /** To a stricter stage all go that are not there yet, to a looser one those that the step comes from. */
+  /**
+   * A step to a stricter stage takes all markets not there yet, a step to a looser stage those in the stage from which
+   * it comes.
+   */
   #takesStep(stage: number, from: number, to: number): boolean {
     return to > from ? stage < to : stage === from;
   }
@@ -613,7 +616,7 @@ export class Oracle {
     }
   }
 
-  /** Orders of an unknown grant go with those of any. */
+  /** Orders of an unknown grant are swept with those of any grant. */
   sweep(account: number, side: number | undefined, grant: number | undefined): void {
     for (const order of [...this.open]) {
       if (order.account !== account) continue;
@@ -639,7 +642,7 @@ export class Oracle {
     return OK;
   }
 
-  /** RULES.md 3.2: what accounts have and owe, with so much more of it, would pass the bound of a rehearsal. */
+  /** RULES.md 3.2: with this much more, the holdings and debts of accounts would exceed the bound of a rehearsal. */
   #isTooMuch(more: bigint): boolean {
     if (this.#collateralCheck) return false;
     let gross = 0n;
@@ -649,7 +652,7 @@ export class Oracle {
     return gross + more > this.#mostGross;
   }
 
-  /** Post-only, FOK, FAK and the minimum net, from what would happen if the order went on. */
+  /** Refusals of post-only, FOK, FAK and the minimum net, from what would happen if the order went on. */
   #refusalOfMatching(p: Placement, order: OracleOrder): number {
     const crossing = this.#crossing(order);
     if (this.markets[p.market].stage > 0 && crossing.length > 0) return E.POST_ONLY_PHASE;
@@ -882,7 +885,7 @@ function onGrid(p: Placement, d: bigint): [bigint, bigint, number] {
   return [ticks, t / d, OK];
 }
 
-/** Charged so far on what was received so far. */
+/** The fee charged so far on the amount received so far. */
 function feeOn(received: bigint, order: OracleOrder): bigint {
   return (received * BigInt(order.feeBps)) / 10_000n;
 }

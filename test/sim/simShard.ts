@@ -57,7 +57,7 @@ const MOST_IN_BATCH = 8;
 /** Few, so that most markets take several records to end. */
 export const ROWS_OF_RECORD = 3;
 
-/** For engines that only replay: they never look at it. */
+/** For engines that only replay: they never read it. */
 const UNUSED_BALANCES = createBalances(2);
 
 /** Memory all shards share; it ends with the process. */
@@ -107,7 +107,7 @@ export class SimShard {
   readonly #options: SimShardOptions;
   readonly #random: Random;
   #live: Live | undefined;
-  /** When the shard took up the command that runs. */
+  /** When the shard began the running command. */
   #arrivedMs = 0;
   /** State of the dead engine, to be compared with the recovered one. */
   #dead: { readonly sequence: number; readonly state: Buffer } | undefined;
@@ -202,12 +202,12 @@ export class SimShard {
     assertAgreement(this.engine, this.oracle, (market) => this.conversation.events.frameOf(market), this.#toIndex);
   }
 
-  /** The audit reads what is committed: from then on it is there for good. */
+  /** The audit reads committed records: from then on they are permanent. */
   audit(): void {
     if (this.#live !== undefined) this.auditTrail.follow(this.journalPath);
   }
 
-  /** The thread ends, at whatever turn it is; its files stay, as far as they were on the disk. */
+  /** The thread ends at any turn; its files stay, as far as they were on the disk. */
   die(isPowerCut: boolean): void {
     const { engine, journal, eventsOut } = this.#alive();
     this.audit();
@@ -344,7 +344,7 @@ export class SimShard {
     return before.withMark(random.pick(marks));
   }
 
-  /** Dies somewhere in the replay; what it did to the files until then stays. */
+  /** Dies somewhere in the replay; changes to the files until then stay. */
   #dieRecovering(): void {
     const { shard, directory, random } = this.#options;
     const journal = Journal.open(this.#journalOptions(this.journalPath));

@@ -7,7 +7,7 @@ import { type Totals, World } from './world.ts';
 
 export type { ClusterTotals, Totals };
 
-/** Where files live in memory: what a disk may lose is simulated, so its speed is of no use here. */
+/** Files live in memory: losses of a disk are simulated, so its speed would be of no use here. */
 const MEMORY_DISK = '/dev/shm';
 
 /** @throws with the seed, what happened last and the difference as its cause. */

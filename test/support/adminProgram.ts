@@ -29,7 +29,7 @@ class Collected extends Writable {
   }
 }
 
-/** @param onText is called with what the program prints, at the moment when it does */
+/** @param onText called with the text that the program prints, as soon as it is printed */
 export async function runAdminHere(
   args: readonly string[],
   env: Record<string, string>,
@@ -41,8 +41,9 @@ export async function runAdminHere(
 }
 
 /**
- * The operator's checks of a directory whose exchange has ended: of its money, its journals and its history.
- * @param masterKey where it is no file of the directory: records are checked with that of this process
+ * Runs the operator's checks of a directory whose exchange has ended: of its money, its journals and its history.
+ * @param masterKey the master key if it is in no file of the directory, because records are checked with the key of
+ * this process
  */
 export async function assertWhole(directory: string, masterKey?: string): Promise<void> {
   const before = process.env['MASTER_KEY'];

@@ -7,10 +7,10 @@ export const RULE_TESTS = ['rules.test.yml', 'rules.long.test.yml'] as const;
 type AlertRule = {
   readonly name: string;
   readonly severity: string;
-  /** Those who can bring it about. */
+  /** Parties that can cause the alert. */
   readonly by: readonly string[];
   readonly expr: string;
-  /** For so long it has to hold. */
+  /** The condition has to hold for this long. */
   readonly forSec: number;
   /** The section of incidents.md. */
   readonly anchor: string;

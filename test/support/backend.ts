@@ -7,7 +7,7 @@ const name = process.env['BACKEND'] ?? 'ledger';
 if (!NAMES.includes(name as never)) throw new Error(`BACKEND is one of ${NAMES.join(', ')}, and not '${name}'`);
 
 export const isOnChain = name === 'chain';
-/** Null where the exchange keeps the funds itself. What a chain takes is loaded only where there is one. */
+/** Null if the exchange keeps the funds itself. The code for a chain is loaded only with a chain. */
 export const backend = isOnChain ? (await import('./chainBackend.ts')).chainBackend : null;
 
 /** The options of a test that is about a ledger without a chain; the reason is shown where it is skipped. */

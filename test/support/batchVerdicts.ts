@@ -7,7 +7,7 @@ import { testedVariant } from './kernelVariant.ts';
 import type { SignatureCase } from './signatureCases.ts';
 import { asks } from './signatureOracle.ts';
 
-/** The verdicts of one batch, without asking again about those that are not decided. */
+/** Returns the verdicts of one batch, without checking undecided signatures again. */
 export function batchVerdicts(verifier: BatchVerifier, cases: readonly SignatureCase[]): number[] {
   verifier.beginBatch();
   for (const { digest, signature, signer } of cases) verifier.addToBatch(digest, 0, signature, 0, signer, 0);
@@ -15,7 +15,7 @@ export function batchVerdicts(verifier: BatchVerifier, cases: readonly Signature
   return cases.map((_, index) => verifier.verdictOf(index));
 }
 
-/** The verdicts as a shard has them: those that the batch leaves open are asked about alone. */
+/** Returns the verdicts as a shard gets them: signatures that the batch leaves undecided are checked alone. */
 export function decided(verifier: BatchVerifier, cases: readonly SignatureCase[]): boolean[] {
   const verdicts = batchVerdicts(verifier, cases);
   return cases.map((one, index) => {

@@ -1,6 +1,7 @@
 /**
- * A verifier of batches over any verifier: it decides all of a batch or, when one signature is wrong, nothing; it takes
- * several slices, and knows a signer once it has accepted one of its signatures alone. Everything is counted.
+ * Makes a verifier of batches from any verifier: it decides a whole batch or, if one signature is wrong, nothing; it
+ * needs several slices, and knows a signer once it has accepted one of the signer's signatures alone. It counts
+ * everything.
  */
 import assert from 'node:assert/strict';
 import { VERDICT } from '../../engine/verify/kernel/instance.ts';

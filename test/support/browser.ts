@@ -15,7 +15,7 @@ export const NO_CHROMIUM =
 /** Far above what anything on a page takes, even on a busy machine: it only turns what never comes into a failure. */
 const PATIENCE_MS = 90_000;
 
-/** Without the last ones it connects to the outside by itself. */
+/** Without the last arguments Chromium connects to the outside on its own. */
 const ARGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -34,7 +34,10 @@ export async function startBrowser(scope: Scope): Promise<Browser> {
 
 export type OpenedPage = { page: Page; complaints: string[] };
 
-/** A page of a new visitor. What it complains of itself, by console or exception, is in `complaints`. */
+/**
+ * Opens a page for a new visitor. Errors that the page itself reports, on the console or as exceptions, are in
+ * `complaints`.
+ */
 export async function openPageIn(browser: Browser, options: BrowserContextOptions): Promise<OpenedPage> {
   const context = await browser.newContext(options);
   context.setDefaultTimeout(PATIENCE_MS);

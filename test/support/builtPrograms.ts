@@ -1,9 +1,9 @@
 /**
  * Each program and thread of the exchange as one file, for the servers of one run of the tests. A start loads a
  * thousand files from sources and packages, which is more than a third of its processor time, and a run has over a
- * hundred starts. The files are built from the sources as they are when the run begins, and say what the sources say:
- * names of functions stay, and `import.meta.url` is that of the source. A test file that runs alone, planted faults,
- * the soak, guides and installs start their servers from the sources.
+ * hundred starts. The files are built from the sources at the beginning of the run, and behave like them: names of
+ * functions stay, and `import.meta.url` is the source's. A test file that runs alone, planted faults, the soak, guides
+ * and installs start their servers from the sources.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -38,15 +38,15 @@ export const PROGRAMS = [
   'gateway/web/pageBuild.ts',
   'gateway/wiring/timedQuery.ts',
 ];
-/** Packages that look for files of theirs beside the one that runs. */
+/** Packages that look for their own files beside the running file. */
 const PACKAGES_BESIDE = ['better-sqlite3', 'esbuild', 'pino', 'piscina', 'uWebSockets.js'];
 /** Packages in the older form of modules ask for those of Node. */
 const REQUIRING = `import { createRequire as asked } from 'node:module'; const require = asked('${ROOT}gateway/');`;
 const PRELOADED = "'./keptSources.mjs'";
 
-/** From now on servers that this process and its children start run what is built here. */
+/** From now on servers that this process and its children start run the built programs. */
 export async function buildPrograms(): Promise<void> {
-  // Every test process loads this file, and none of them builds.
+  // Every test process loads this file, but none of them builds.
   const { build } = await import('esbuild');
   const directory = temporaryDirectory();
   // Some tests run a server as a user who has nothing else of this one's.
@@ -73,7 +73,7 @@ export async function buildPrograms(): Promise<void> {
   process.env[SETTING] = preloaded.href;
 }
 
-/** A server that ends in order leaves what V8 has compiled for those that follow. Those of tests are killed. */
+/** A server that stops in order leaves V8's compiled code for later ones. Servers of tests are killed. */
 async function startOnce(preloaded: string): Promise<void> {
   const program = [`${ROOT}gateway/main.ts`];
   const quiet = { DEMO: 'off', JOURNAL_RESERVE_MB: '0', PORT: '0', REHEARSE: 'off', SHARDS: '1' };
@@ -95,7 +95,7 @@ export function builtProgramsOf(project: string): string | null {
   return built?.startsWith(pathToFileURL(join(project, 'test/')).href) === true ? built : null;
 }
 
-/** Of Node, for a program of `project`: it runs what this run has built, or the sources. */
+/** Arguments of Node for a program of `project`: it runs the programs that this run has built, or the sources. */
 export function argumentsOfNode(project = ROOT): string[] {
   const kept = builtProgramsOf(project) ?? pathToFileURL(join(project, 'shared/base/keptSources.mjs')).href;
   return ['--disable-warning=ExperimentalWarning', '--import', kept];

@@ -1,6 +1,6 @@
 /**
- * An exchange on a real EVM with a provider and a relayer, for cash-outs that are driven from outside alone: over HTTP,
- * by what the provider says, and by what the chain and its node do. Blocks are made when the test says so.
+ * An exchange on a real EVM with a provider and a relayer, for cash-outs that are driven only from outside: over HTTP,
+ * by answers of the provider, and by the chain and its node. Blocks are made when the test says so.
  */
 import assert from 'node:assert/strict';
 import { encodeFunctionData, type Hex } from 'viem';
@@ -21,7 +21,7 @@ import { type Json, type Scope, startServer, type TestServer } from './server.ts
 import { makeTrader, type Trader } from './traders.ts';
 
 const USDC = 1_000_000;
-/** Of a sale, by default. */
+/** The default amount of a sale. */
 export const SOLD_MICRO = 25 * USDC;
 const PROVIDER = addressOf(`0x${'d2'.repeat(32)}`);
 const CUSTOMER_KEY = `0x${'c7'.repeat(32)}` as const;
@@ -51,7 +51,7 @@ export class CashOutRig {
     this.customer = customer;
   }
 
-  /** With `slotsInAnEpoch` 1 a block is final with two behind it, so that the 32 confirmations decide. */
+  /** With `slotsInAnEpoch` 1 a block is final once it has two successors, so that the 32 confirmations decide. */
   static async start(scope: Scope, slotsInAnEpoch: number): Promise<CashOutRig> {
     // Without anvil every test of the file is skipped.
     if (NO_ANVIL) return null as unknown as CashOutRig;
@@ -189,7 +189,7 @@ export class CashOutRig {
     return this.chain.client.mine({ blocks });
   }
 
-  /** So many blocks that what is in one now is confirmed. */
+  /** Mines enough blocks to confirm everything that is in a block now. */
   confirm(): Promise<void> {
     return this.mine(40);
   }
@@ -206,7 +206,7 @@ export class CashOutRig {
     await client.setAutomine(false);
   }
 
-  /** Of the provider's wallet: the sum of all sales that were carried out. */
+  /** USDC received by the provider's wallet: the sum of all completed sales. */
   async received(): Promise<number> {
     return Number(await this.chain.walletUsdc(PROVIDER as Hex));
   }

@@ -128,7 +128,7 @@ export class CatalogRig {
     return new Projector(this.#optionsOf(readDbPath), sourceOf(this.catalog));
   }
 
-  /** One that does not see the catalogue. */
+  /** A projector that does not see the catalogue. */
   projectorOfJournals(readDbPath: string): Projector {
     return new Projector(this.#optionsOf(readDbPath));
   }

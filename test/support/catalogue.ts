@@ -1,4 +1,4 @@
-/** Markets that a test makes as an operator does, and what it reads of them. */
+/** Makes markets as an operator does, and reads them. */
 import assert from 'node:assert/strict';
 import type { Market } from '../../shared/client/types.ts';
 import type { Json, startServer } from './server.ts';

@@ -6,7 +6,7 @@ import { MARKET_STATUS, type MarketStatus } from '../../shared/base/codes.ts';
 
 type Fields = Partial<MarketDetails> & { readonly id?: string; readonly status?: MarketStatus | null };
 
-/** Markets of one event, and the statuses that their shards would say. */
+/** Makes the markets of one event, with the statuses that their shards would report. */
 export class EntryMaker {
   readonly event: EventEntry = {
     index: 0,

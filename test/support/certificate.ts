@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { temporaryDirectory } from './directory.ts';
 
-/** A certificate for localhost that signs itself, and ends after so many days. */
+/** A self-signed certificate for localhost that expires after this many days. */
 export function makeCertificate(days = 1): { cert: string; key: string } {
   const directory = temporaryDirectory();
   const [cert, key] = [join(directory, 'cert.pem'), join(directory, 'key.pem')];

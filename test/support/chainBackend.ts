@@ -1,9 +1,9 @@
 /**
- * Servers under test that settle on a chain: one local chain for all of this process, and on it contracts and keys of
- * its own for each data directory. The chain has twenty blocks a second, so what happens there is final soon.
+ * Servers under test that settle on a chain: one local chain for the whole process, with contracts and keys of its own
+ * for each data directory. The chain has twenty blocks a second, so its transactions are final soon.
  *
- * A deposit takes three seconds until the ledger has it, however many there are: traders come from a pool of accounts
- * that is filled by many at once.
+ * A deposit takes three seconds until the ledger has it, however many are made at once: so traders come from a pool of
+ * accounts that is filled by many deposits together.
  */
 import assert from 'node:assert/strict';
 import { type Address, maxInt128, toHex } from 'viem';
@@ -16,17 +16,17 @@ import { LocalChain, secretOf } from '../chain/local.ts';
 import { eventually } from './eventually.ts';
 
 const CHAIN_ID = 137;
-/** A block with so many on top of it is final here. */
+/** Here a block is final once it has this many successors. */
 const FINAL_BLOCKS = 34n;
 const FIRST_USERS = 4;
 const MOST_USERS = 128;
 /** Pays for all deposits. */
 const MANY = String(Number.MAX_SAFE_INTEGER);
 const PAYER = privateKeyToAccount(secretOf('payer'));
-/** The keys of accounts begin here; those that tests name are smaller, or have nothing in common with these. */
+/** The keys of accounts begin here; keys that tests name are smaller, or unrelated. */
 const FIRST_KEY = 1n << 128n;
 
-/** A chain and a settlement that a busy machine makes slow refuse no orders; test/chain has those that stand still. */
+/** A slow chain and settlement on a busy machine must not refuse orders; test/chain tests chains that stand still. */
 const PATIENT = { MOST_HEAD_AGE_MS: '3600000', MOST_SETTLEMENT_WAIT_MS: '3600000' };
 
 /** A server under test (server.ts). */
@@ -39,7 +39,7 @@ let keys = 0n;
 /** By data directory. */
 const chains = new Map<string, Promise<ServerChain>>();
 
-/** Users with the same funds, none of which a test has had yet. */
+/** Users with the same funds, none of which a test has used yet. */
 class Pool {
   readonly #micro: number;
   readonly #users: FundedUser[] = [];
@@ -133,7 +133,7 @@ class SettledAdmin extends AdminClient {
 }
 
 export const chainBackend = {
-  /** For the environment of every server on this data directory. */
+  /** Settings for the environment of every server on this data directory. */
   async settings(dataDir: string): Promise<Readonly<Record<string, string>>> {
     const { ADMIN_KEY: _, ...settings } = (await chainOf(dataDir)).chain.settings;
     const paid = { MOST_PAID_AN_HOUR_MICRO: MANY, MOST_PAID_TO_ALL_AN_HOUR_MICRO: MANY };

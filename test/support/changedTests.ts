@@ -1,6 +1,6 @@
 /**
- * The tests that a change touches, for `npm test -- --changed`. A test of a server reaches every source, so what it
- * reaches says nothing; the tests of a changed file are
+ * The tests that a change touches, for `npm test -- --changed`. A test of a server reaches every source, so being
+ * reached is not enough; the tests of a changed file are
  *
  * - the file itself, if it is a test, and the tests that import it, over any number of other files of test/;
  * - for a source also the tests with which `npm run mutate` looks for a fault in it (mutate/testsOf.ts): the one at its
@@ -8,7 +8,7 @@
  * - for a schema, a kernel, a style sheet and so on, the tests of the files that name it;
  * - for a document, those of the documents;
  *
- * and always those of the code as a whole, which read every file.
+ * and always the tests of the code as a whole, which read every file.
  */
 import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ const LOADED = /(?:^|[\s(])(?:from|import|import\(|new URL\()\s*['`](\.[^'`]+)['
 const TYPES = /^(?:import|export) type\b[^;]*;/gm;
 const OF_EVERYTHING = ['test/unit/tidy/'];
 const OF_DOCUMENTS = ['test/unit/docs/', 'test/unit/guides/'];
-/** A package, or a version of one, can change anything. */
+/** A package, or a new version of one, can change anything. */
 const PACKAGES = ['package.json', 'package-lock.json'];
 
 /** Compared with the commit, or with the one at which the branch left `base`; also files that git does not know yet. */
@@ -96,7 +96,7 @@ class CodeOf {
     return [...reached].filter((one) => one.endsWith('.test.ts') && this.#texts.has(one));
   }
 
-  /** The code in which the name of the file stands, or that of its folder: a schema is read with others. */
+  /** Files in which the name of the file, or of its folder, stands: a schema is read together with others. */
   naming(file: string): string[] {
     const names = [basename(file), `${basename(dirname(file))}/$`];
     return [...this.#texts].filter(([, text]) => names.some((name) => text.includes(name))).map(([path]) => path);

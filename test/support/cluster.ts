@@ -1,5 +1,5 @@
 /**
- * A cluster of real exchange processes over one log. Whoever asks it as a server reaches its leader, so that a witness
+ * A cluster of real exchange processes over one log. Requests to it as to a server reach its leader, so that a witness
  * of one process is a witness of the cluster.
  */
 import assert from 'node:assert/strict';
@@ -17,18 +17,18 @@ import { type Answer, type Json, type Scope, TestServer } from './server.ts';
 const MASTER_KEY = '5a'.repeat(32);
 const SHARDS = 2;
 const FOLLOWS_WITHIN_MS = 1000;
-/** A member that hangs is asked again, and others meanwhile. */
+/** A hanging member is asked again, and others in the meantime. */
 const ANSWERS_WITHIN_MS = 10_000;
-/** The exit code of a member that begins anew. */
+/** The exit code of a member that has to be started again. */
 const AGAIN = 75;
-/** Of a refusal that the others may lift by what they say when they start (STANDING-3). */
+/** Part of a refusal that other members may lift by their reports when they start (STANDING-3). */
 const UNKNOWN_YET = 'unknown whether they were acknowledged';
 const RESTART_MS = 2000;
 /** A member that has lost its lead ends once more, and may do so again. */
 const MOST_STARTS = 10;
-/** Of requests: a member that hangs, or that has lost the others, is given up for the next one. */
+/** Time after which a request to a member that hangs, or has lost the others, is given to the next member. */
 const GIVEN_UP_MS = 10_000;
-/** Of what a member that is waited for has printed. */
+/** Number of printed lines shown of a member that is waited for. */
 const LAST_LINES = 5;
 type Environment = Record<string, string>;
 
@@ -56,7 +56,7 @@ class Member extends TestServer {
     return readiness?.role === 'standby';
   }
 
-  /** Null while it does not answer. */
+  /** Null while the member does not answer. */
   async readiness(): Promise<Answer | null> {
     if (!this.isRunning) return null;
     try {
@@ -72,7 +72,7 @@ class Member extends TestServer {
     }
   }
 
-  /** For a wait that has failed: how it stands with this member. */
+  /** Describes the state of this member for a failed wait. */
   describe(): string {
     const state = this.isRunning ? `says of itself: ${this.#answered}` : 'has ended';
     const printed = [...this.stdout.slice(-LAST_LINES), ...this.stderr.slice(-LAST_LINES)];
@@ -146,13 +146,13 @@ class Cluster extends TestServer {
     return this.#leader;
   }
 
-  /** The leader, and the standbys that follow: one that hangs is none. */
+  /** The leader, and the standbys that follow; a hanging standby does not count. */
   override async places(): Promise<readonly TestServer[]> {
     const following = await Promise.all(this.standbys.map((member) => member.isFollowing()));
     return [this.#leader, ...this.standbys.filter((_, at) => following[at])];
   }
 
-  /** Resolves once the standby shows what the log holds now. */
+  /** Resolves once the standby shows everything that the log holds now. */
   async awaitStandby(member: Member): Promise<void> {
     await eventually(described(`member ${member.name} as a standby`, this.members), async () => {
       requireOneRunning([member]);
@@ -168,8 +168,8 @@ class Cluster extends TestServer {
   }
 
   /**
-   * After faults of any members: those that have ended, or do once they find that another leads, begin again. Resolves
-   * once one of them leads, and all others show what the log holds.
+   * After faults of any members: restarts those that have ended, or that end because another leads. Resolves once one
+   * of them leads, and all others show everything that the log holds.
    */
   async recover(): Promise<void> {
     for (const member of this.members) member.mayEnd();
@@ -199,8 +199,9 @@ class Cluster extends TestServer {
 }
 
 /**
- * A member that joins anew, or loses its lead while it starts, ends and has to be started again. So has one that knows
- * of its own rows only once the others have said what they have seen held: a supervisor starts it until then.
+ * A member that joins anew, or loses its lead while it starts, ends and has to be started again. So does one that can
+ * judge its own rows only once the others have reported what they have seen held: a supervisor would start it until
+ * then.
  */
 async function beginOrEnd(member: Member): Promise<void> {
   await member.begin().catch(async (error: Error) => {
@@ -213,7 +214,7 @@ function isStandby(readiness: Answer | null): boolean {
   return readiness?.body.status === 'standby' && readiness.body.stale_ms !== undefined;
 }
 
-/** For a wait: its failure says how these members stand. */
+/** Adds to the failure of a wait how these members stand. */
 function described(what: string, members: readonly Member[]): () => string {
   return () => [what, ...members.map((member) => member.describe())].join('\n');
 }
@@ -269,7 +270,7 @@ export async function startCluster(
   return cluster;
 }
 
-/** The same log by the addresses of the line. */
+/** The URL of the same log through the addresses of the line. */
 function throughLine(url: string, { ports }: LogLine): string {
   let server = 0;
   return url.replaceAll(/127\.0\.0\.1:\d+/g, () => `127.0.0.1:${ports[server++]}`);

@@ -24,7 +24,7 @@ type Ends = readonly LocalEnd[];
 
 class ClusterMember {
   readonly memory: Replication;
-  /** Of the shards, then of the gateway. */
+  /** The outboxes of the shards, then the gateway's. */
   readonly outboxes: readonly OutboxProducer[];
   readonly rows: LogRow[] = [];
   readonly messages: ReplicationMessage[] = [];
@@ -82,7 +82,7 @@ class ClusterMember {
     await eventually(`a member that is ${state}`, async () => this.memory.state() === state);
   }
 
-  /** Resolves once so many rows were named. */
+  /** Resolves once this many rows were named. */
   async names(count: number): Promise<readonly OrderedRow[]> {
     await eventually(`${count} names`, async () => {
       this.#names.read(this.named);

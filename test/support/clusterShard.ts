@@ -1,6 +1,6 @@
 /**
- * A shard's thread in a cluster of one shard. The test stands for the gateway and for the replication thread: it takes
- * the rows out of the outbox, says what the log holds, and posts rows to a shard that follows.
+ * A shard's thread in a cluster of one shard. The test replaces the gateway and the replication thread: it takes the
+ * rows out of the outbox, decides what the log holds, and posts rows to a following shard.
  */
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -117,7 +117,7 @@ export class ClusterShard {
     return new RingConsumer(rings.eventRing);
   }
 
-  /** The state that was sent for a front, and what is in its event ring now; null before the state has come. */
+  /** The state that was sent for a front, and the events now in its ring; null before the state has come. */
   sentTo(front: number, ring: RingConsumer): Event[] | null {
     const message = this.messages.find((each) => 'attached' in each && each.attached === front);
     if (message === undefined || !('attached' in message)) return null;
@@ -132,7 +132,7 @@ export class ClusterShard {
     wakeConsumer(this.#commandRing);
   }
 
-  /** Resolves once the outbox has had so many rows. */
+  /** Resolves once this many rows have come out of the outbox. */
   async rowsOut(count: number): Promise<void> {
     await eventually(`${count} rows`, async () => {
       for (let row = this.#outbox.next(); row !== null; row = this.#outbox.next()) this.rows.push(row);
@@ -140,7 +140,7 @@ export class ClusterShard {
     });
   }
 
-  /** Reads what is in the event ring. */
+  /** Reads the events in the ring. */
   listen(): this {
     const { words } = this.#events;
     for (let word = this.#events.next(); word >= 0; word = this.#events.next())
@@ -165,7 +165,7 @@ export class ClusterShard {
     return { records, replies };
   }
 
-  /** Why a shard ends that has to, over what was posted; null for one that goes on, which is stopped after it. */
+  /** Returns why the shard has ended because of the posted rows; null if it goes on, and then stops it. */
   failureBeforeStop(): Promise<Error | null> {
     this.#worker.postMessage('stop');
     wakeConsumer(this.#commandRing);

@@ -32,11 +32,11 @@ export class CoinbaseServer {
   /** Requests that passed the check of their token, in order. */
   readonly seen: Seen[] = [];
   readonly tokens: string[] = [];
-  /** Nonces of tokens: each is of one request. */
+  /** Nonces of tokens: each may be used by one request. */
   readonly nonces = new Set<unknown>();
   /** Instead of the documented answer to the next requests, one each. */
   readonly faults: RequestListener[] = [];
-  /** Rows of a page, whatever was asked for; null: as asked. */
+  /** Rows of a page whatever the request says; null: as requested. */
   maxPage: number | null = null;
 
   private constructor(server: ProviderServer, publicKey: KeyObject) {
@@ -55,7 +55,7 @@ export class CoinbaseServer {
     return `${this.#server.url}/onramp`;
   }
 
-  /** Requests, with those that a fault has answered. */
+  /** Requests, including those answered by a fault. */
   get requests(): number {
     return this.#server.requests;
   }
@@ -117,7 +117,7 @@ async function textOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** A webhook with its headers, written from the documents and not with our own code. */
+/** A webhook with its headers, written from the documents and not with the exchange's own code. */
 export function coinbaseHook(secret: string, event: object | string, nowMs: number, only?: 'v0' | 'v1') {
   const body = typeof event === 'string' ? event : JSON.stringify(event);
   const headers = { 'content-type': 'application/json', 'x-event-id': randomUUID(), 'x-event-type': 'offramp' };

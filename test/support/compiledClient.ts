@@ -38,8 +38,8 @@ function make(): string {
 }
 
 /**
- * Some files of the suite, in as many processes, need what is made of the same sources: it is kept by their hash,
- * beside what is kept of them without their types (shared/base/keptFiles.mjs).
+ * Several files of the suite, in several processes, need the client compiled from the same sources: it is kept by their
+ * hash, beside the sources without types (shared/base/keptFiles.mjs).
  */
 function builtOnce(): string {
   const kept = join(ROOT, 'node_modules/.cache', `${NAME}-${hashOf(READ)}`);
@@ -49,7 +49,7 @@ function builtOnce(): string {
     buildPackage(NAME, unfinished);
     renameSync(join(unfinished, NAME), kept);
   } catch (error) {
-    // Another process may have kept it meanwhile: a directory with files is not replaced.
+    // Another process may have kept it in the meantime: a directory with files is not replaced.
     if (!existsSync(kept)) throw error;
   } finally {
     rmSync(unfinished, { recursive: true, force: true });

@@ -13,7 +13,7 @@ import { within } from './eventually.ts';
 // biome-ignore lint/suspicious/noExplicitAny: the document is data, read at a few known places
 type Document = any;
 type Operation = { readonly method: string; readonly path: string; readonly form: RegExp; readonly parameters: number };
-/** By their method and the number of parts of their path: there are hundreds, and each answer looks for one. */
+/** Operations by method and number of path segments: there are hundreds, and each answer looks up one. */
 type Operations = ReadonlyMap<string, readonly Operation[]>;
 
 const DOCUMENT_ID = 'openapi';
@@ -27,8 +27,8 @@ const origins = new Set<string>();
 let contract: Contract | undefined;
 
 /**
- * From now on answers from this server are checked. The first server of the process gives the document; one that has to
- * refuse it, because its Redis hangs, is not checked.
+ * From now on answers from this server are checked. The first server of the process gives the document; a server that
+ * has to refuse it, because its Redis hangs, is not checked.
  */
 export async function checkAnswersOf(baseUrl: string): Promise<void> {
   if (contract === undefined) {
@@ -126,7 +126,7 @@ class Contract {
   }
 }
 
-/** The same document with objects that have no members but those it names. */
+/** Returns the same document with objects that allow no members except the named ones. */
 function closed(value: Document): Document {
   if (Array.isArray(value)) return value.map(closed);
   if (typeof value !== 'object' || value === null) return value;
@@ -135,7 +135,7 @@ function closed(value: Document): Document {
   return copy;
 }
 
-/** Fixed paths before those with parameters, as the router matches them. */
+/** Fixed paths come before paths with parameters, as in the router. */
 function operationsOf({ paths }: Document): Operations {
   const operations = Object.entries<Document>(paths).flatMap(([path, methods]) => {
     const form = new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{[^}]+\}/g, '[^/]+')}$`);
@@ -154,7 +154,7 @@ function toPointer(key: string | number): string {
   return encodeURIComponent(String(key).replaceAll('~', '~0').replaceAll('/', '~1'));
 }
 
-/** Over a connection of its own, so that those of the tests are counted as if this had not been asked. */
+/** Uses a connection of its own, so that the connections of tests are counted as if this request had not been made. */
 function readDocument(baseUrl: string): Promise<Document | null> {
   return new Promise((resolve, reject) => {
     const request = get(`${baseUrl}/openapi.json`, { agent: false }, async (response) => {

@@ -302,7 +302,7 @@ export function actAtRandom(control: Control, random: Random, turn: number): voi
   } else pick(random, ACTS)!(control, random, nowMs);
 }
 
-/** Answers of which the order has no meaning, as texts. */
+/** Returns answers whose order has no meaning, as sorted texts. */
 function unordered(all: Iterable<unknown>): string[] {
   const sorted = (_name: string, value: unknown): unknown => {
     if (value === null || typeof value !== 'object' || Array.isArray(value)) return value;

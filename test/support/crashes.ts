@@ -8,7 +8,7 @@ export class Crashes {
   /** Durable steps and calls until the crash; each counts before and after. */
   stepsLeft = Number.POSITIVE_INFINITY;
 
-  /** The same database: a crash comes before or after a transaction. */
+  /** Wraps a database: a crash comes before or after a transaction. */
   around(db: Database.Database): Database.Database {
     const transaction = (change: () => unknown) => () => {
       this.#mayCrash();

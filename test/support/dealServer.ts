@@ -8,10 +8,10 @@ import type { Answer, Json, Scope, TestServer } from './server.ts';
 export const SECRET = 'a-secret-of-the-webhooks-of-the-tests';
 
 export class DealServer {
-  /** The launches that it was asked for, and the deals that it answers, by reference. */
+  /** The launches that it has received, and the deals that it answers, by reference. */
   readonly launches: Json[] = [];
   readonly deals = new Map<string, Json[]>();
-  /** Of its wallet, in lower case. */
+  /** Address of its wallet, in lower case. */
   readonly address: string;
   isDown = false;
   /** The field for which it refuses launches. */
@@ -50,7 +50,7 @@ export class DealServer {
     return provider;
   }
 
-  /** Of an exchange that has this provider. */
+  /** Environment of an exchange that has this provider. */
   get environment(): Record<string, string> {
     return {
       FIAT_PROVIDERS: 'sandbox',

@@ -1,7 +1,7 @@
 /**
- * Signatures that ECDSA accepts or refuses, by construction: the kinds of Project Wycheproof's vectors for secp256k1
- * made anew, with figures of our own. Here the digest is the input, so every u1, u2 and key can be had without a search
- * for a message. Kinds that are about the coding of a signature in ASN.1 have no counterpart in 65 bytes.
+ * Signatures that ECDSA accepts or refuses, by construction: the kinds of Project Wycheproof's vectors for secp256k1,
+ * made anew with other numbers. Here the digest is the input, so every u1, u2 and key can be had without a search for a
+ * message. Kinds about the ASN.1 encoding of a signature have no counterpart in 65 bytes.
  */
 import {
   type CurvePoint,
@@ -122,7 +122,7 @@ function scalarEdges(maker: SignatureMaker): EcdsaVector[] {
   });
 }
 
-/** Edges of r: small ones, those just below n, and x above n, of which r is only the rest. */
+/** Edges of r: small values, values just below n, and x above n, of which r is the remainder. */
 function coordinateEdges(maker: SignatureMaker): EcdsaVector[] {
   const near = [1n, 1n << 63n, 1n << 99n, 1n << 127n, 1n << 159n, N - 40n, N + 1n, P - 40n, (1n << 255n) - 30n];
   return near.flatMap((start) => {
@@ -137,7 +137,7 @@ function coordinateEdges(maker: SignatureMaker): EcdsaVector[] {
   });
 }
 
-/** Keys with small, large and patterned coordinates, and those that share x with the generator. */
+/** Keys with small, large and patterned coordinates, and keys that share x with the generator. */
 function keys(maker: SignatureMaker): EcdsaVector[] {
   const trailing = (1n << 128n) - 1n;
   const chosen = [
@@ -204,7 +204,7 @@ function outOfRange(maker: SignatureMaker): EcdsaVector[] {
   return out;
 }
 
-/** R is another point than r says: its x is near r, or they only look the same after a reduction that is wrong. */
+/** R is another point than r says: its x is close to r, or equals it only after a wrong reduction. */
 function wrongPoints(maker: SignatureMaker): EcdsaVector[] {
   const out: EcdsaVector[] = [];
   for (const [x, r] of [

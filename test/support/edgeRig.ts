@@ -32,7 +32,7 @@ type EdgeRig = {
   readonly nonces: NonceMemory;
   /** A request from `address`, 203.0.113.1 by default. */
   send(method: string, path: string, sent?: Sent): Promise<EdgeAnswer>;
-  /** The same with the administrator's token, or with another one. */
+  /** The same with the administrator's token, or another token. */
   asAdministrator(method: string, path: string, token?: string): Promise<EdgeAnswer>;
 };
 

@@ -10,7 +10,7 @@ import { createKeccak } from '../../shared/crypto/fastKeccak.ts';
 import { Balances, createBalances } from '../../shared/wire/balances.ts';
 import { EVENT } from '../../shared/wire/events.ts';
 
-/** As shards have it: with the reference, digests were a third of the time of many tests. */
+/** As in shards: with the reference, digests took a third of the time of many tests. */
 const keccak = await createKeccak();
 const acceptAll: Verifier = { name: 'noble', verify: () => true };
 
@@ -21,11 +21,11 @@ export const DOMAIN = {
   verifyingContract: '0x00000000000000000000000000000000000000ee',
 };
 
-/** Keeps what was appended, as a journal would, and hands it back to a fresh engine. */
+/** Keeps the appended records, as a journal would, and hands them to a fresh engine. */
 export class MemoryJournal implements Pick<JournalStore, 'append'> {
   readonly rows: JournalRecord[] = [];
 
-  /** As it is now, whatever is appended here later: what was durable at this moment. */
+  /** A copy of the present content, which later appends do not change: everything that was durable at this moment. */
   copy(): MemoryJournal {
     const copy = new MemoryJournal();
     copy.rows.push(...this.rows);

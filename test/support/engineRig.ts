@@ -47,11 +47,11 @@ type Reply = { code: number; sequence: number; a: number; b: number; c: number }
 
 export type CommandResult = {
   reply: Reply;
-  /** Of a PLACE: the order's hash. */
+  /** The order's hash, if the command is a PLACE. */
   hash: Uint32Array;
-  /** The events of orders, in sequence, with those of a TICK before. */
+  /** The events of orders by sequence number, with the events of a TICK before. */
   events: OrderEvent[];
-  /** Event types, all of them. */
+  /** The types of all events. */
   types: number[];
   /** The public ones: each has the next number of its market, a fill the next two. */
   frames: { market: number; sequence: number; type: number }[];
@@ -74,7 +74,7 @@ type UnwoundFill = { market: number; account: number; takerAccount: number; refe
 type RigOptions = {
   collateralCheck?: boolean | undefined;
   verifier?: Verifier | undefined;
-  /** Shared with another rig: two shards of one exchange. */
+  /** Balances shared with another rig: two shards of one exchange. */
   balances?: Balances | undefined;
   postOnlyUntilMs?: number;
   /** Orders that the shard accepts in its life. */
@@ -90,7 +90,7 @@ export class EngineRig {
   readonly journal = new MemoryJournal();
   readonly engine: Engine;
   nowMs = 1_800_000_000_000;
-  /** The shard's own clock, where it is not that of the commands. */
+  /** The shard's own clock, if it differs from the clock of commands. */
   clockMs: number | undefined;
   /** False: the test decides when a journal transaction is durable (`commit`). */
   commitsAtOnce = true;
@@ -192,7 +192,7 @@ export class EngineRig {
     return this.#run();
   }
 
-  /** Undoes a fill: by party, what it gets of USDC, Yes and No. */
+  /** Undoes a fill: for each party, the USDC, Yes and No that it gets. */
   unwind(
     { market, account, takerAccount, reference }: UnwoundFill,
     changes: Readonly<Record<'maker' | 'taker' | 'fee', readonly [micro: number, yes: number, no: number]>>,
@@ -219,7 +219,7 @@ export class EngineRig {
     return this.#run();
   }
 
-  /** `old` gives way to what the options say. */
+  /** Replaces `old` by an order with these options. */
   replace(
     old: Uint32Array,
     options: PlaceOptions,
@@ -257,7 +257,7 @@ export class EngineRig {
     return this.#run();
   }
 
-  /** Cancels what the administrator does not allow the account any more. */
+  /** Cancels orders that the administrator no longer allows the account. */
   sweep(account: number, side: number = BOTH_SIDES, grant: number = ANY_GRANT): CommandResult {
     const word = this.#begin(COMMAND.SWEEP.TYPE, account, NO_MARKET, CLOSE_REASON.ADMIN);
     this.#producer.words[word + COMMAND.SWEEP.side] = side;
@@ -343,7 +343,7 @@ export class EngineRig {
     return this.#ran();
   }
 
-  /** Of an open order, by its sequence number. */
+  /** Returns the hash of an open order by its sequence number. */
   hashOf(order: number): Uint32Array {
     const { orders } = this.engine.state;
     for (const [slot, sequence] of this.#orderEvents.orders()) {

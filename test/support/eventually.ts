@@ -1,9 +1,9 @@
 /**
- * Waits with an end: one that fails says what it waited for.
+ * Waits with a limit; the error of a failed wait names what was awaited.
  *
- * `eventually` is for real processes, whose threads take the time they take: it looks again until it holds. The longer
- * it has waited, the longer it waits between two looks, by a tenth: looks take time of the processor from what is
- * awaited. `within` is for one thing that comes by itself, as an exit or an answer does.
+ * `eventually` is for real processes: it checks again until the condition holds. The pause between two checks is a
+ * tenth of the time waited so far, because checks take processor time from the awaited process. `within` is for one
+ * event that comes by itself, such as an exit or an answer.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 

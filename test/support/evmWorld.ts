@@ -28,7 +28,7 @@ type EvmWorldOptions = {
   /** Blocks after which a block is final. */
   readonly finality: number;
   readonly random?: Random;
-  /** A file with what has happened, for a process that goes on when this one is killed. */
+  /** A file with the history, for a process that goes on when this one is killed. */
   readonly journal?: string | null;
 };
 type Entry = { readonly sent?: Hex; readonly passedMs?: number };
@@ -78,7 +78,7 @@ export class EvmWorld {
     return chainKey(this.relayerKey).address;
   }
 
-  /** As a process has it that has just started. @param through on the way of each question to settlement. */
+  /** Opens the rail like a newly started process. @param through wraps each question to settlement. */
   openRail(clock: Clock, mayPay: (address: string) => boolean, through: Through = (work) => work()): EvmRail {
     const node = new ChainNode({
       call: (method, params) => {

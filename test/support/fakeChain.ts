@@ -15,12 +15,12 @@ import type { Log } from '../../shared/chain/node.ts';
 import { NodeUnreachable, type Rpc, RpcError } from '../../shared/chain/rpc.ts';
 import type { Random } from './random.ts';
 
-/** The contracts: a state that is made anew from the first block on after every reorganisation. */
+/** The contracts: a state that is computed again from the first block after every reorganisation. */
 export type FakeContract = {
   run(data: Hex, timestampSec: number): { readonly isSuccess: boolean; readonly logs: readonly Log[] };
   /** Throws RpcError where the call would be reverted. */
   view(data: Hex, timestampSec: number): Hex;
-  /** It is asked for its state at a block, without what came later. */
+  /** The contract can be asked for its state at an earlier block. */
   readonly hasPast?: true;
 };
 type FakeChainOptions = {
@@ -59,7 +59,7 @@ const ANYWHERE: Hex = '0x00000000000000000000000000000000000000ff';
 
 export class FakeChain<C extends FakeContract> implements Rpc {
   contract: C;
-  /** Of 100 calls, how many go wrong in some way. */
+  /** Of 100 calls, the number that fail in some way. */
   faults = 0;
   baseFee = 1_000_000_000n;
   readonly blocks: Block[] = [];
@@ -259,7 +259,7 @@ export class FakeChain<C extends FakeContract> implements Rpc {
     return waiting.some((each) => each.hash === hash) || this.#receiptOf(hash, this.head.number) !== null;
   }
 
-  /** Of blocks that the node knows: one that is behind gives fewer, and no error. */
+  /** Logs of blocks that the node knows: a lagging node gives fewer, and no error. */
   #logs({ topics, fromBlock, toBlock }: LogQuery, head: number): unknown[] {
     const fits = (topic: Hex | undefined, wanted: Hex | readonly Hex[] | null): boolean =>
       wanted === null || (typeof wanted === 'string' ? topic === wanted : wanted.includes(topic!));

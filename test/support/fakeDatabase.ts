@@ -1,16 +1,16 @@
 /**
  * The database of a replicated log, in memory: a primary and two standbys, of which a commit waits for one (`ANY 1`).
- * Whoever drives it decides when a statement runs, how far each standby has come, and when a server takes over; the
- * statements behave as those of statements.ts do on PostgreSQL, with their locks.
+ * Its driver decides when a statement runs, how far each standby has come, and when a server takes over; the statements
+ * behave like those of statements.ts on PostgreSQL, with their locks.
  *
  *   statement ──► runs at the primary, and waits for locks ──► is written ──► a standby has it ──► visible, answered
  *                                                                 └── its wait is cancelled ──► visible, not held
  *
  * Invariants:
- *   FAKEDATABASE-1  What was answered without a warning survives every failover to the standby that has the most.
+ *   FAKEDATABASE-1  A commit answered without a warning survives every failover to the standby that has the most.
  *   FAKEDATABASE-2  Of two statements that lock the same, the second runs when the first is visible, or gone.
- *   FAKEDATABASE-3  A base backup has everything that was written when it was made, and a database that is restored
- *                   from it has that and nothing else, under the same identifier.
+ *   FAKEDATABASE-3  A base backup has everything written until it was made, and a database restored from it has exactly
+ *                   that, under the same identifier.
  */
 import assert from 'node:assert/strict';
 import {
@@ -53,7 +53,7 @@ type Reported = Pick<MemberStatus, 'position' | 'formats' | 'hasRoom' | 'filesPr
 /** A lead as a statement names it. */
 type LeadOf = { readonly epoch: number; readonly lead: number };
 
-/** A base backup, and what a name of a cluster had when another one was used: everything that the log is. */
+/** A base backup, and the content that a name of a cluster had when another name was used: the whole log. */
 export type Backup = {
   readonly system: number;
   readonly timeline: number;
@@ -81,7 +81,7 @@ export class FakeDatabase {
   timeline = 1;
   /** Connections of an older one are gone. */
   generation = 1;
-  /** Of the database: a new one has another, and one that is restored has that of its backup. */
+  /** Identifier of the database: a new database has another, a restored one has its backup's. */
   system = 1;
   /** The table of refused members. */
   heads = new FakeHeads();
@@ -92,7 +92,7 @@ export class FakeDatabase {
   /** Calls with each row as soon as a standby has it, in the order of the log. */
   onHeld: (row: LogRow) => void = () => {};
   readonly #nowMs: () => number;
-  /** By position, from 1 on; null where trimmed. */
+  /** Rows by position, from 1 on; null if trimmed. */
   #rows: (StoredRow | null)[] = [];
   readonly #byName = new Map<string, StoredRow>();
   readonly #ends = new Map<number, StoredRow[]>();
@@ -103,9 +103,9 @@ export class FakeDatabase {
   #received: [number, number] = [0, 0];
   #heldRows = 0;
   #start = 1;
-  /** It only grows, also where a failover has lost a lead. */
+  /** Only grows, even if a failover has lost a lead. */
   #leads = 0;
-  /** Where each lead was taken. */
+  /** The notes of leads, with the position at which each was taken. */
   #notes: { readonly note: LeadNote; readonly write: Write }[] = [];
   #id: string | null = null;
   #foundedOn = '';
@@ -267,7 +267,7 @@ export class FakeDatabase {
     this.#members.set(holder, { ...reported, run });
   }
 
-  /** A start is refused here; or it is not any more. */
+  /** Sets whether a start is refused here. */
   refuse(holder: string, isRefused: boolean): void {
     if (isRefused) this.#refused.add(holder);
     else this.#refused.delete(holder);
@@ -332,7 +332,7 @@ export class FakeDatabase {
     return this.#beginner;
   }
 
-  /** The log begins anew, with what its founder has. */
+  /** The log begins anew, with everything that its founder has. */
   refound(id: string, bases: readonly Base[]): void {
     const { system, timeline, heads } = this;
     this.generation++;
@@ -359,7 +359,7 @@ export class FakeDatabase {
 
   // Faults, and time.
 
-  /** A standby gets what was written, up to a number of writes. */
+  /** Sends written data to a standby, up to a number of writes. */
   replicate(standby: 0 | 1, most = Number.POSITIVE_INFINITY): void {
     this.#received[standby] = Math.min(this.#writes, this.#received[standby] + most);
     const received = Math.max(...this.#received);
@@ -382,7 +382,7 @@ export class FakeDatabase {
     return number <= Math.max(...this.#received);
   }
 
-  /** A standby takes over, the one that has the most or the other one. Every connection is gone. */
+  /** A standby takes over: the one that has the most, or the other. Every connection is lost. */
   failOver(which: 'furthest' | 'other' = 'furthest'): void {
     const last = (which === 'furthest' ? Math.max : Math.min)(...this.#received);
     this.#goneOnSince = which === 'furthest' ? this.run : '';
@@ -406,7 +406,7 @@ export class FakeDatabase {
     this.#writes = last;
   }
 
-  /** Of the primary, which goes on. */
+  /** Makes a backup of the primary, which goes on. */
   backup(): Backup {
     const { lease, lead, run: ledOn } = this.#leases.at(-1)!;
     const { system, timeline } = this;
@@ -426,7 +426,7 @@ export class FakeDatabase {
     this.#fill(backup ?? this.#nothing());
   }
 
-  /** The members use another name in the same database from now on. @param was what the name had before */
+  /** From now on the members use another name in the same database. @param was the content that the name had before */
   rename(was: Backup | null): void {
     this.generation++;
     const { system, timeline } = this;

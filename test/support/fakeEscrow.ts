@@ -1,4 +1,4 @@
-/** The escrow of the exchange contract: its balances, what wallets do to them, and what the operator does. */
+/** The escrow of the exchange contract: its balances, and the effects of wallets and of the operator on them. */
 import {
   decodeFunctionData,
   encodeAbiParameters,

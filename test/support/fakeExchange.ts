@@ -1,7 +1,7 @@
 /**
- * The exchange contract and its market factory as settlement sees them: what was done, by id. Some matches fail for
- * want of funds and some transactions are reverted; which ones follows from their bytes, so that a reorganised chain
- * comes to the same.
+ * The exchange contract and its market factory as settlement sees them: completed work by id. Some matches fail for
+ * lack of funds and some transactions are reverted; their bytes decide which, so that a reorganised chain has the same
+ * results.
  */
 import {
   decodeFunctionData,
@@ -152,7 +152,7 @@ function failed(batchId: Hex, index: number, reason: Hex): Log {
   return { address: EXCHANGE, topics, data };
 }
 
-/** One of `parts`, by the hash of the bytes. */
+/** True for one of `parts` groups, decided by the hash of the bytes. */
 function isIn(data: Hex, parts: number): boolean {
   return BigInt(keccak256(data)) % BigInt(parts) === 0n;
 }
@@ -162,7 +162,7 @@ type Call = ReturnType<typeof decodeFunctionData<typeof EXCHANGE_ABI>>;
 /** A reorganised chain runs the same calls again, and their decoding takes most of the time. */
 const decoded = new Map<Hex, Call | null>();
 
-/** Null for a call of another contract. */
+/** Null if the call is for another contract. */
 function tryDecode(data: Hex): Call | null {
   const known = decoded.get(data);
   if (known !== undefined) return known;

@@ -1,6 +1,6 @@
 /**
- * The table of what refused members have (engine/replication/memberHeads.ts), in memory, and its statements as those of
- * statements.ts do them on PostgreSQL.
+ * The table of the ends of refused members (engine/replication/memberHeads.ts), in memory, with statements that behave
+ * like those of statements.ts on PostgreSQL.
  */
 import type { Statement } from '../../engine/replication/command.ts';
 
@@ -23,7 +23,7 @@ export class FakeHeads {
     this.#rows = new Map(rows);
   }
 
-  /** Of a base backup. */
+  /** A copy for a base backup. */
   copy(): FakeHeads {
     return new FakeHeads(this.#rows);
   }

@@ -1,7 +1,7 @@
 /**
- * The log of a FakeDatabase as one process has it open: two connections, as those of postgresLog.ts. What is sent
- * arrives, runs and is answered one step at a time, in order on each connection; a connection may be lost at any
- * moment, and then what was sent on it may still run, much later, and no one gets the answers.
+ * The log of a FakeDatabase as one process has it open: two connections, like those of postgresLog.ts. Statements
+ * arrive, run and are answered step by step, in order on each connection. A connection may be lost at any moment;
+ * statements sent on it may still run much later, without an answer.
  */
 import type {
   DatabaseRuns,
@@ -83,7 +83,7 @@ class Connection {
     return true;
   }
 
-  /** The next answer arrives. @returns false when there is none. */
+  /** Delivers the next answer. @returns false if there is none. */
   deliver(): boolean {
     if (this.#generation !== this.#database.generation && !this.isGone) this.lose();
     const outcome = this.isGone ? undefined : this.#outcomes.shift();
@@ -126,7 +126,7 @@ export class FakeLog implements ReplicatedLog {
     this.#known = known;
   }
 
-  /** Of the last lead that this process has taken, 0 before. */
+  /** The last lead that this process has taken; 0 before the first. */
   get lead(): number {
     return this.#lead;
   }
@@ -160,7 +160,7 @@ export class FakeLog implements ReplicatedLog {
     return this.#connections.write?.cancel() ?? false;
   }
 
-  /** @param isLate what was sent may still run */
+  /** @param isLate true: sent statements may still run */
   cut(purpose: 'write' | 'read', isLate = true): void {
     const connection = this.#connections[purpose];
     if (connection === null) return;

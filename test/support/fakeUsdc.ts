@@ -140,7 +140,7 @@ export function authorizationIn(logs: readonly Log[], from: string, nonce: strin
   return null;
 }
 
-/** The call by which anybody carries out what the owner has signed. */
+/** The call by which anyone carries out an authorization that the owner has signed. */
 export function usdcCall(kind: 'transfer' | 'cancel', transfer: TransferAuthorization, signature: string): Hex {
   const { from, to, valueMicro, validAfterSec, validBeforeSec, nonce } = transfer;
   const { r, s, yParity } = parseSignature(signature as Hex);

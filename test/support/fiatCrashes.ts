@@ -48,14 +48,14 @@ export function crashAt(rig: FiatRig, point: CrashPoint, crash: () => void): voi
   };
 }
 
-/** Under it the walk creates its session, so that one which goes on finds it. */
+/** The key under which the walk creates its session, so that a continued walk finds it. */
 const KEY = '0190a0b0-c0d0-7000-8000-0000000000af';
 
 export function sessionOfWalk(rig: FiatRig): FiatSession | undefined {
   return rig.fiat.sessions.ofKey(rig.customer.index, KEY);
 }
 
-/** A person who begins, signs and comes back, and a provider, whatever of it has happened before. */
+/** Plays a person who begins, signs and comes back, and a provider, from any earlier state. */
 export async function walkOffRamp(rig: FiatRig, isOver: () => boolean): Promise<void> {
   for (let round = 0; round < 80 && !isOver(); round++) {
     try {
@@ -66,7 +66,7 @@ export async function walkOffRamp(rig: FiatRig, isOver: () => boolean): Promise<
   }
 }
 
-/** @returns true when there is nothing left to do. */
+/** @returns true if there is nothing left to do. */
 async function takeStep(rig: FiatRig): Promise<boolean> {
   const session = sessionOfWalk(rig);
   if (session === undefined || session.status === 'initiated') {

@@ -20,7 +20,7 @@ export class FakeFiatProvider implements FiatProvider {
   readonly name: string;
   readonly settings: ProviderSettings;
   ledgerAddress: string | null;
-  /** In the order in which they were asked for. */
+  /** In the order of the requests. */
   readonly launches: LaunchRequest[] = [];
   /** `down` answers an error, `hanging` answers only when the caller gives up. */
   mode: 'up' | 'down' | 'hanging' = 'up';
@@ -45,14 +45,14 @@ export class FakeFiatProvider implements FiatProvider {
     return [...(this.#rows.get(partnerReference) ?? [])];
   }
 
-  /** Signed is what has the header x-fake: yes; the body names the event and the reference. */
+  /** A webhook counts as signed if it has the header x-fake: yes; the body names the event and the reference. */
   verifyWebhook(headers: WebhookHeaders, rawBody: Uint8Array, _nowMs: number): WebhookEvent | null {
     if (headers['x-fake'] !== 'yes') return null;
     const { eventId, partnerReference } = JSON.parse(Buffer.from(rawBody).toString());
     return { eventId, partnerReference };
   }
 
-  /** The provider has a transaction, or knows more of it. */
+  /** The provider gets a transaction, or changes one. */
   set(partnerReference: string, row: ProviderTransaction): void {
     const others = this.#rows.get(partnerReference)?.filter(({ transactionId }) => transactionId !== row.transactionId);
     this.#rows.set(partnerReference, [row, ...(others ?? [])]);

@@ -50,7 +50,7 @@ class TestBooks {
   /** The next answers: the books carry it out or not, and do not say. */
   silence: 'none' | 'done' | 'not_done' = 'none';
 
-  /** @param path what was carried out is there at once, for another process. */
+  /** @param path if given, completed transfers are stored there at once, for another process. */
   constructor(path: string) {
     this.#path = path;
     const { balances, done } = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : { balances: [], done: [] };
@@ -82,17 +82,17 @@ class TestBooks {
 }
 
 type RailKind = Rail['name'];
-/** Sessions cannot see which of them they are on, so their tests run on both. */
+/** Sessions cannot distinguish the rails, so their tests run on both. */
 export const RAILS: readonly RailKind[] = ['ledger', 'evm'];
 
 type RigOptions = {
   /** Default: the ledger. */
   readonly on?: RailKind;
-  /** Of a chain, in blocks. */
+  /** Finality of the chain, in blocks. */
   readonly finality?: number;
   /** Default: a new one. */
   readonly evm?: EvmWorld;
-  /** With the files of an earlier rig; default: a new one. */
+  /** Files of an earlier rig; default: a new directory. */
   readonly directory?: string;
   readonly rail?: (rail: Rail) => Rail;
   /** Beside the rig's own. */
@@ -117,9 +117,9 @@ export class FiatRig {
   company!: User;
   rows!: RailTransactions;
   ledger!: LedgerRail;
-  /** The rail itself, whatever a test has put over it. */
+  /** The rail itself, below anything that a test has put over it. */
   rail!: Rail;
-  /** Of rigs that are on it. */
+  /** For rigs on an EVM. */
   readonly evm: EvmWorld | null;
   fiat!: Fiat;
   /** Signatures that the ledger rail has had verified. */
@@ -230,7 +230,7 @@ export class FiatRig {
     return created.session;
   }
 
-  /** The session as it is now, also after `open`. */
+  /** The present session, even after `open`. */
   session({ id }: { readonly id: string }): FiatSession {
     return this.fiat.sessions.find(id)!;
   }
@@ -289,7 +289,7 @@ export class FiatRig {
     return this.send('transfer', transfer, signature);
   }
 
-  /** Without the relayer, as anybody can. */
+  /** Sends without the relayer, as anyone can. */
   async send(kind: 'transfer' | 'cancel', transfer: TransferAuthorization, signature: string): Promise<string> {
     if (this.evm !== null) return this.evm.chain.sendElsewhere(usdcCall(kind, transfer, signature));
     const sent = await this.ledger.send(kind, transfer, signature);
@@ -297,7 +297,7 @@ export class FiatRig {
     return sent.txHash;
   }
 
-  /** Of the customer's wallet or account. */
+  /** USDC of the customer's wallet or account. */
   get customerMicro(): number {
     return this.#microOf(CUSTOMER);
   }

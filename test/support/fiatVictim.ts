@@ -1,6 +1,6 @@
 /**
  * A process that cashes out and is killed at a point between two of the seven steps: `fiatVictim.ts DIRECTORY RAIL
- * POINT`. What it leaves in the directory is all that the test goes on with.
+ * POINT`. The test goes on with only the files that it leaves in the directory.
  */
 import { type CrashPoint, crashAt, walkOffRamp } from './fiatCrashes.ts';
 import { FiatRig } from './fiatRig.ts';

@@ -1,8 +1,8 @@
 /**
- * A scope that ends with the tests of a file, also where several files run one after the other in a process
- * (together.ts). The `after` of node:test at the top of a file waits for the end of the process instead. This scope is
- * for the top of a file only, and refuses to be used elsewhere: inside a test the servers of later tests would end with
- * that test, or never.
+ * A scope that ends with the tests of a file, even if several files run one after the other in a process (together.ts).
+ * The `after` of node:test at the top of a file waits for the end of the process instead. This scope is for the top of
+ * a file only, and refuses to be used elsewhere: inside a test the servers of later tests would end with that test, or
+ * never.
  */
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
@@ -10,7 +10,7 @@ import type { Scope } from './server.ts';
 
 const cleanUps: (() => void | Promise<void>)[] = [];
 let endsWithProcess = false;
-/** Every test, suite and hook is called from here, and V8 says so also of what runs after an await. */
+/** Every test, suite and hook is called from here, and V8 reports this even for code after an await. */
 const RUNNER_FRAME = /\(node:internal\/test_runner\/test:/;
 
 export const fileScope: Scope = {

@@ -1,7 +1,7 @@
 /**
- * Which alerts fire for what a real exchange says of itself. What was scraped before the cause and twice during it
- * becomes series: five minutes as before, then as during it, with counters that go on growing as they did between the
- * two. Promtool evaluates the rules over them, so no test waits for a minute to pass.
+ * Finds out which alerts fire for the metrics of a real exchange. One scrape before the cause and two during it become
+ * series: five minutes with the values of before, then with those during it, with counters that keep growing as between
+ * the two. Promtool evaluates the rules over them, so no test waits for a minute to pass.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -88,7 +88,7 @@ ${tests.join('')}    promql_expr_test:
   return [...got.matchAll(/alertname=\\?"(\w+)/g)].map(([, name]) => name!).sort();
 }
 
-/** The pages among those that fire: on a busy machine a ticket for slowness fires as well. */
+/** The paging alerts among those that fire: on a busy machine a ticket for slowness fires as well. */
 export function firingPages(before: Scrape, during: readonly [Scrape, Scrape], afterSec: number): string[] {
   const pages = new Set(alertRules().flatMap(({ name, severity }) => (severity === 'page' ? [name] : [])));
   return firing(before, during, afterSec).filter((name) => pages.has(name));

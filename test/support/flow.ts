@@ -27,7 +27,9 @@ export class CommandFlow {
   #salt: number;
   #reference: number;
 
-  /** @param firstNumber of its salts and references, which differ from those of other flows to the same shard. */
+  /**
+   * @param firstNumber where its salts and references begin, so that they differ from other flows to the same shard.
+   */
   constructor(commandRing: SharedArrayBuffer, seed: number, firstNumber = 0) {
     this.#ring = new RingProducer(commandRing);
     this.#random = seededRandom(seed);

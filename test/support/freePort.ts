@@ -1,6 +1,6 @@
 /**
- * A port without a listener, for a process that is to come back where it was. It is none of those that the system gives
- * out by itself: while the process is away, no other one gets it as the port of a connection or of a server.
+ * Returns a port without a listener, for a process that is to come back at the same place. The port is outside of the
+ * range that the system assigns: while the process is away, no other one gets it for a connection or a server.
  */
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';

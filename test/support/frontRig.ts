@@ -60,7 +60,7 @@ export async function startFronts(
   const { server, port } = await startEdge(scope, routes, [], { config, limiter: null, webSocket, fronts, ...rest });
   const fail = async (index: number): Promise<void> => {
     const worker = workers[index]!;
-    // No request that a front knows: what it does not expect is a failure.
+    // A request that no front knows: an unexpected request is a failure.
     worker.postMessage('nonsense');
     await once(worker, 'exit');
   };

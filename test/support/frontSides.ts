@@ -1,6 +1,6 @@
 /**
- * Two servers, one with front threads and one without, that get the same requests about orders, good ones and spoiled
- * ones: every answer of one is that of the other (RULES.md 6.13).
+ * Two servers, one with front threads and one without, that get the same requests about orders, good and spoiled ones:
+ * their answers have to be equal (RULES.md 6.13).
  */
 import { createHmac, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -13,7 +13,7 @@ import { makeMarket, makeTrader, type Trader } from './traders.ts';
 
 export const CONNECTIONS = 4;
 export const ORDERS_PATH = '/v1/orders';
-/** Of what a server has said before a request to it failed. */
+/** Printed lines of a server that are shown if a request to it fails. */
 const LAST_LINES = 5;
 
 type Market = Awaited<ReturnType<typeof makeMarket>>;

@@ -1,6 +1,6 @@
 /**
- * A front thread of a test: the real link, client and views over its own rings to a shard's thread. It sends orders
- * that were signed before, cancels some of them, and shows its views.
+ * A front thread of a test: the real link, client and views over its own rings to a shard's thread. It sends prepared
+ * signed orders, cancels some of them, and shows its views.
  */
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -27,7 +27,7 @@ export type FrontOptions = {
 };
 
 export type FrontOrder =
-  /** Send the orders from the first one that was not sent, so many. */
+  /** Sends this many orders, from the first one not sent yet. */
   | { readonly send: number }
   /** Show the views once they have this record. */
   | { readonly show: number }
@@ -35,7 +35,7 @@ export type FrontOrder =
 
 export type FrontNews =
   | { readonly attached: true }
-  /** The replies to what was sent: as many as commands. */
+  /** The number of replies so far: as many as commands. */
   | { readonly replied: number; readonly sentCommands: number; readonly codes: readonly number[] }
   | { readonly views: unknown };
 

@@ -32,10 +32,10 @@ type OracleFill = {
   readonly maker: OracleOrder;
   readonly taker: OracleOrder;
   readonly atMs: number;
-  /** In microseconds, later than that of every fill of the market before it. */
+  /** In microseconds, later than every earlier fill of the market. */
   readonly time: string;
 };
-/** Rows of one list, each with what the list is sorted by. */
+/** Rows of one list, each with its sort key. */
 export type Sorted = { readonly atMs: number; readonly rank: number; readonly key: string; readonly row: Row };
 
 type Market = { readonly id: string; readonly unit: bigint };
@@ -56,7 +56,7 @@ export class HistoryOracle {
   readonly #markets = new Map<number, Market>();
   readonly #slots = new Map<number, OracleOrder>();
 
-  /** Of a journal whose shard is 0. */
+  /** Reads a journal whose shard is 0. */
   constructor(journalPath: string) {
     const reader = new JournalReader(journalPath, TEST_KEY);
     reader.readFrom(new JournalHead(0, 0, 0), reader.facts().lastSequence, ({ timeMs, events }) => {

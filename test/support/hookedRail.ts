@@ -5,7 +5,7 @@ export type RailHooks = Partial<
   Pick<Rail, 'accountNonce' | 'authorization' | 'broadcast' | 'head' | 'preflight' | 'transaction'>
 >;
 
-/** @param hooks may change at any time; what they do not have, `rail` answers. */
+/** @param hooks may change at any time; `rail` answers everything that they lack. */
 export function hookedRail(rail: Rail, hooks: RailHooks): Rail {
   return new Proxy(rail, {
     get(target, name) {

@@ -1,6 +1,6 @@
 /**
- * Routes on a real port over shards that run in the test's own thread: thousands of orders take no signatures, and what
- * a handler does to the event loop can be counted.
+ * Routes on a real port over shards that run in the test's own thread: thousands of orders need no signatures, and the
+ * effect of a handler on the event loop can be counted.
  */
 import { Administrators } from '../../gateway/access/administrators.ts';
 import { AdminToken } from '../../gateway/access/adminToken.ts';

@@ -8,16 +8,19 @@ import { eventually } from './eventually.ts';
 import { type Scope, startServer, type TestServer } from './server.ts';
 
 const PRELOADED = new URL('./hurry.mjs', import.meta.url).href;
-/** Waits of a second and of a quarter of one, as verifiers and shards make, are of a few milliseconds and of one. */
+/**
+ * Waits of a second, and of a quarter of one, which verifiers and shards make, become waits of a few milliseconds, and
+ * of one.
+ */
 const HURRY_TIMES = 250;
 /** Turns in which every thread collects its garbage twice, and its finalizers run. */
 const SETTLED_TURNS = 500;
-/** As many come within the patience of a test on a machine as busy as can be. */
+/** At least this many turns come within the patience of a test, even on the busiest machine. */
 const STEP_TURNS = 500;
 const SAMPLES = 20;
 const SAMPLE_MS = 100;
 const MB = 1024 * 1024;
-/** Those that wait in Atomics.wait for as long as the exchange runs. */
+/** Threads that wait in Atomics.wait for as long as the exchange runs. */
 const BLOCKING = /^(?:shard \d+|projector|spot checker|verifier \d+)$/;
 
 export class HurriedServer {
@@ -40,13 +43,13 @@ export class HurriedServer {
     return new HurriedServer(server, directory);
   }
 
-  /** By thread that blocks, its turns so far. */
+  /** By blocking thread: the number of its turns so far. */
   turns(): Map<string, number> {
     const names = readdirSync(this.#directory).filter((name) => BLOCKING.test(name));
     return new Map(names.map((name) => [name, Number(readFileSync(join(this.#directory, name), 'latin1'))]));
   }
 
-  /** Resolves once every thread has taken so many turns more. @returns which threads these are */
+  /** Resolves once every thread has taken this many more turns. @returns the names of these threads */
   async turned(turns: number): Promise<string[]> {
     const before = this.turns();
     for (let step = STEP_TURNS; step <= turns; step += STEP_TURNS) {
@@ -66,7 +69,7 @@ export class HurriedServer {
     return least;
   }
 
-  /** The same once every thread has collected its garbage: what is in use, or lost. */
+  /** The same once every thread has collected its garbage: memory in use, or leaked. */
   async settledMb(): Promise<number> {
     const collect = join(this.#directory, 'COLLECT');
     writeFileSync(collect, '');

@@ -1,8 +1,8 @@
 /**
- * Preloaded into a server, and by NODE_OPTIONS into each of its threads: waits with a time, and intervals, end
- * HURRY_TIMES as soon, so that threads which have nothing to do take the turns of an hour in less than a minute. Clocks
- * are as they are. Each thread counts its turns, in a file of its name in HURRY_DIRECTORY. While there is a file COLLECT
- * it collects its garbage now and then: what is left is in use, or lost.
+ * Preloaded into a server, and by NODE_OPTIONS into each of its threads: timed waits and intervals end HURRY_TIMES as
+ * soon, so that idle threads take the turns of an hour in less than a minute. Clocks are unchanged. Each thread counts
+ * its turns in a file of its name in HURRY_DIRECTORY. While there is a file COLLECT it collects its garbage now and
+ * then: the remaining memory is in use, or leaked.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

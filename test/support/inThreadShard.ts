@@ -21,7 +21,7 @@ export class InThreadShard {
   readonly #events: RingProducer;
   readonly #command = new RecordBuffer(4096);
 
-  /** @param journal what an earlier thread of the shard has left. */
+  /** @param journal the journal that an earlier thread of the shard has left. */
   constructor(balances: Balances, commandRingBytes = 1 << 16, journal = new MemoryJournal()) {
     this.#balances = balances;
     this.#journal = journal;
@@ -38,7 +38,7 @@ export class InThreadShard {
     this.engine.goLive();
   }
 
-  /** The next thread of the same shard: what is in this one's rings it never sees. */
+  /** The next thread of the same shard: it never sees the contents of this one's rings. */
   rebuilt(): InThreadShard {
     return new InThreadShard(this.#balances, this.commandRing.byteLength - RING.BYTES, this.#journal);
   }
@@ -49,9 +49,9 @@ export class InThreadShard {
   }
 
   /**
-   * Runs every command that is in the ring and publishes what came of it.
+   * Runs every command in the ring and publishes the results.
    * @param overhear called for each event
-   * @returns how many commands there were.
+   * @returns the number of commands.
    */
   step(overhear?: (words: Uint32Array, word: number) => void): number {
     let count = 0;

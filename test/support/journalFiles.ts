@@ -1,4 +1,4 @@
-/** Small journals of records that can be told apart, as files of their own, and what a test does to them. */
+/** Small journals of distinguishable records, each as a file of its own, and changes that tests make to them. */
 import assert from 'node:assert/strict';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ export function appendRecord(journal: Journal, sequence: number): void {
   journal.append(record);
 }
 
-/** A journal of so many records in rows of one each, or of `batch`. */
+/** A journal with this many records in rows of one record, or of `batch`. */
 export function journalOf(records: number, batch = 1): JournalOptions {
   const opened = journalOptions();
   const journal = Journal.open(opened);

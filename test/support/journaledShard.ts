@@ -99,7 +99,7 @@ export class JournaledShard {
     this.commit();
   }
 
-  /** Writes what the engine has journaled since the last time. */
+  /** Writes the records that the engine has journaled since the last call. */
   commit(): void {
     const { rows } = this.rig.journal;
     while (this.#written < rows.length) {
@@ -136,7 +136,7 @@ export class JournaledShard {
     this.#journal.close();
   }
 
-  /** Every record there is, for what a repair must keep. */
+  /** All records, of which a repair must keep every one. */
   records(): string[] {
     const reader = new JournalReader(this.file.journalPath, TEST_KEY);
     const { firstSequence, lastSequence } = reader.facts();

@@ -1,6 +1,6 @@
 /**
- * Which kernel tests ask: the one that exchanges on this machine have, or the plain one, if a file that runs the same
- * tests again says so (test/unit/engine/verify/kernel/plain.test.ts).
+ * The kernel that tests use: the variant that exchanges on this machine use, or the plain one, if a file that runs the
+ * same tests again says so (test/unit/engine/verify/kernel/plain.test.ts).
  */
 import { BEST_VARIANT, type Variant } from '../../engine/verify/kernel/instance.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Requests with an `Idempotency-Key` that a client repeats: one whose answer was lost is asked again and carried out
- * once, and one that was answered has the same answer, at whatever leader (RULES.md 6.7, 18.3).
+ * Requests with an `Idempotency-Key` that a client repeats: a request whose answer was lost is repeated and carried out
+ * once, and an answered one gets the same answer again, from any leader (RULES.md 6.7, 18.3).
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,6 +1,6 @@
 /**
- * Preloaded into a server: on SIGUSR2 it holds as many open files and bytes of memory as the file LEAK says, as a defect
- * would that never lets go of them. It says so in a line, once it does.
+ * Preloaded into a server: on SIGUSR2 it holds as many open files and bytes of memory as the file LEAK says, like a
+ * defect that never releases them. It prints a line once it does.
  */
 import { openSync, readFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';

@@ -1,4 +1,4 @@
-/** A server that answers as another one does, but for one kind of answer that it makes wrong. */
+/** A server that answers like another one, except for one kind of answer, which it falsifies. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,7 +9,7 @@ import { StreamProxy } from './streamProxy.ts';
 type Changed = { readonly status?: number; readonly body: Json; readonly headers?: Record<string, string> };
 /** `key`: its Idempotency-Key. */
 type Asked = { readonly method: string; readonly path: string; readonly key: string | undefined };
-/** Null leaves an answer as it is. */
+/** Returns null to leave an answer unchanged. */
 export type Lie = (asked: Asked, answer: { status: number; body: Json }) => Changed | null;
 
 const HOP = /^(host|connection|content-length|transfer-encoding|accept-encoding)$/;
@@ -26,7 +26,7 @@ export class Liar extends TestServer {
     });
   });
 
-  /** Decides about the frames of streams: the text of one, or null where it is lost. */
+  /** Decides about the frames of streams: returns the text of a frame, or null to drop it. */
   frameLie: (text: string) => string | null = (text) => text;
 
   static async start(scope: Scope, server: TestServer): Promise<Liar> {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 const MINUTE_MS = 60_000;
 const NUMBERS = /\d+/g;
 
-/** Of each start: what is wrong is said at once, and then once a minute, however often it is tried. */
+/** For each start: a fault is logged at once, and then once a minute, however often it is retried. */
 export function assertSaidOnceAMinute(lines: readonly string[]): void {
   const said = new Map<string, number>();
   for (const { level, time, msg, err } of lines.map((line) => JSON.parse(line))) {

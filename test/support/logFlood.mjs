@@ -1,6 +1,7 @@
 /**
- * Loaded into a server by `--import`: SIGUSR2 has its gateway thread write `LOG_FLOOD_LINES` lines of the log, a few in
- * each turn, by telling it so often that a file has changed which has gone (`ADMIN_TOKEN_FILE`, RULES.md 9.50).
+ * Loaded into a server by `--import`: on SIGUSR2 its gateway thread writes `LOG_FLOOD_LINES` lines of the log, a few in
+ * each turn, by signalling again and again that a file has changed which is missing (`ADMIN_TOKEN_FILE`, RULES.md
+ * 9.50).
  */
 import { isMainThread } from 'node:worker_threads';
 

@@ -1,7 +1,7 @@
 /**
  * The network between one member of a cluster and the servers of its log. It can be slow, refuse connections, end them,
- * and lose what is sent in one direction or both. What is lost arrives once the network is well again, as TCP sends it
- * again, also when its sender has given up the connection meanwhile.
+ * and lose data in one direction or both. Lost data arrives once the network is well again, because TCP sends it again,
+ * even if its sender has given up the connection in the meantime.
  */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
@@ -42,7 +42,7 @@ export class LogLine {
     return this.#servers.map((server) => (server.address() as AddressInfo).port);
   }
 
-  /** Without a word to either side. */
+  /** Loses data without notifying either side. */
   lose(...directions: Direction[]): void {
     for (const direction of directions) this.#held.add(direction);
   }
@@ -119,7 +119,7 @@ class Flow {
     from.on('close', () => this.#take(null));
   }
 
-  /** Sends on what is due. */
+  /** Sends on the pieces that are due. */
   pump(): void {
     for (;;) {
       const first = this.#underway[0];

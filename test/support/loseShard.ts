@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { eventually } from './eventually.ts';
 import type { TestServer } from './server.ts';
 
-/** As SQLite's file format has them. */
+/** Sizes in SQLite's file format. */
 const WAL_HEADER_BYTES = 32;
 const WAL_FRAME_HEADER_BYTES = 24;
 
@@ -16,7 +16,7 @@ export const canLimit = spawnSync('prlimit', ['--version']).status === 0;
 export async function loseShard(server: TestServer, write: () => void = () => {}): Promise<void> {
   const wal = join(server.dataDir, 'journal-0.db-wal');
   await eventually('a shard that ends', async () => {
-    // A checkpoint may let the WAL start anew, far from an old end: so this looks again.
+    // A checkpoint may restart the WAL far from an old end, so this is read again.
     const end = endOfWal(wal);
     if (end !== null) execFileSync('prlimit', ['--pid', String(server.pid), `--fsize=${end}:`]);
     write();
@@ -27,8 +27,8 @@ export async function loseShard(server: TestServer, write: () => void = () => {}
 }
 
 /**
- * Where the next commit is written: behind the last frame with the salt of the WAL's header; older frames follow. Null
- * while there is no WAL, as when the shard has just been lost.
+ * The place of the next commit: after the last frame with the salt of the WAL's header; older frames follow. Null while
+ * there is no WAL, for example when the shard has just been lost.
  */
 function endOfWal(path: string): number | null {
   let wal: Buffer;

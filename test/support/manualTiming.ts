@@ -4,7 +4,7 @@ import type { Timing } from '../../engine/replication/timing.ts';
 type Timer = { readonly atMs: number; readonly run: () => void };
 
 export class ManualTiming implements Timing {
-  /** Of the clock of the system, ahead of the other one. */
+  /** The time by which the system's clock is ahead of the other one. */
   #aheadMs = 0;
   #nowMs: number;
   /** In the order in which they are due. */
@@ -44,7 +44,7 @@ export class ManualTiming implements Timing {
     };
   }
 
-  /** Time passes at once: what is due by then comes in order. @returns whether anything was due. */
+  /** Lets time pass at once: due timers fire in order. @returns true if any timer was due. */
   advance(byMs: number): boolean {
     const endMs = this.#nowMs + byMs;
     let hasRun = false;
@@ -65,7 +65,7 @@ export class ManualTiming implements Timing {
   }
 }
 
-/** Everything that was promised meanwhile has happened. */
+/** Resolves after all pending promises. */
 export function promisesKept(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -21,13 +21,13 @@ export class Rig {
   readonly outboxes: readonly OutboxProducer[];
   readonly messages: ReplicationMessage[] = [];
   mayLead = true;
-  /** False: the test says what it has when its files are there. */
+  /** False: the test reports later that its files are there. */
   isReady = true;
-  /** False: nothing that it has asked for arrives. */
+  /** False: none of its requests gets an answer. */
   isConnected = true;
-  /** It asks before it gives a copy: the log has what it has. */
+  /** Asked before it gives a copy, to check that the log has its rows. */
   agrees: () => Promise<boolean> = () => Promise.resolve(false);
-  /** The end of what it does with its files. */
+  /** Resolves when it has stopped using its files. */
   filesStopped: Promise<void> = Promise.resolve();
   readonly #timing = new ManualTiming();
   #read = 0;
@@ -89,7 +89,7 @@ export class Rig {
     }
   }
 
-  /** By the clock of ages of its process. */
+  /** Time by the clock of ages of its process. */
   get nowMs(): number {
     return this.memory.ages(this.#timing).nowMs();
   }
@@ -114,7 +114,7 @@ export class Rig {
 
 export class Cluster {
   nowMs = 0;
-  /** Which standbys of the database get what is written. */
+  /** The standbys of the database that receive writes. */
   standbys: readonly (0 | 1)[] = [0, 1];
   readonly database = new FakeDatabase(() => this.nowMs);
   readonly members: Rig[] = [];

@@ -1,8 +1,8 @@
 /**
  * Temporary directories in memory, for `npm test`: hundreds of small databases are made there, and its processes would
- * wait long for the one disk to sync each write. What the suite tests holds in memory as well: a killed process loses
- * nothing that it has written, and faults of a disk are made by other means. The long tests, the soak, and files that
- * run alone are on the disk.
+ * wait long for the one disk to sync each write. The suite's tests are valid in memory as well: a killed process loses
+ * nothing that it has written, and faults of a disk are simulated by other means. The long tests, the soak, and files
+ * that run alone are on the disk.
  */
 import { readFileSync, statfsSync } from 'node:fs';
 import { availableMemory } from 'node:process';

@@ -1,4 +1,4 @@
-/** The parts of a snapshot in memory: what a class writes, it reads back in the same order. */
+/** The parts of a snapshot in memory: a class reads back in the same order what it has written. */
 import type { SnapshotIo } from '../../engine/base/snapshotIo.ts';
 import { FILE_LAYOUTS } from '../../shared/base/formats.ts';
 

@@ -1,6 +1,6 @@
 import type { TestServer } from './server.ts';
 
-/** One sample of what a server says of itself, with its labels as they are written. */
+/** Returns one sample of a server's metrics, by its labels as they are written. */
 export async function metricOf(server: TestServer, sample: string): Promise<number> {
   const headers = { authorization: `Bearer ${server.adminToken}` };
   const text = await (await fetch(`${server.adminUrl}/metrics`, { headers })).text();

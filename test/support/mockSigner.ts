@@ -36,7 +36,7 @@ export class MockSigner {
     });
   }
 
-  /** @param secrets the first answers to any name that has none of its own */
+  /** @param secrets the first one is used for any name that has none of its own */
   static async open(
     scope: Scope,
     secrets: readonly string[] | ReadonlyMap<string, string>,

@@ -14,7 +14,7 @@ type LedgerDouble = {
 export class MoneyGateway {
   /** Accounts that are frozen because their wallet leaves. */
   readonly leaving = new Set<number>();
-  /** By wallet, each floor that was reported, as often as it was. */
+  /** By wallet: each reported floor, as often as it was reported. */
   readonly floors: (readonly [wallet: string, floor: number])[] = [];
   readonly #ledger: LedgerDouble;
 
@@ -22,7 +22,7 @@ export class MoneyGateway {
     this.#ledger = ledger;
   }
 
-  /** Carries out what is reported. It may end anywhere, and is called again. */
+  /** Carries out the reported movements. It may end anywhere, and is called again. */
   follow(settlement: Settlement, news: News): void {
     const { rows } = settlement;
     for (const each of news.due()) {

@@ -1,7 +1,7 @@
 /**
- * The next version of the project, in a folder of its own: its journals have rows of one format more, and its
- * control.db and its settlement.db have another table and other columns, which it writes once the cluster is raised to
- * them. Everything else is as it is here.
+ * The next version of the project, in a folder of its own: its journals have rows of a newer format, and its control.db
+ * and settlement.db have another table and more columns, which it writes once the cluster is raised to them. Everything
+ * else is unchanged.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** SQL that takes a read.db back to the tables of an older version: what it has of these follows from its trades. */
+/** SQL that takes a read.db back to the tables of an older version: their content follows from its trades. */
 export const BEFORE_CANDLES = `
   DROP TABLE candles; CREATE TABLE market_hours (market); CREATE TABLE market_days (market);
   CREATE TABLE price_points (market); ALTER TABLE cursors DROP COLUMN time_ms;

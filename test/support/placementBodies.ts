@@ -1,4 +1,4 @@
-/** Bodies of placements, right and spoiled, and what an order of one becomes. */
+/** Bodies of placements, valid and spoiled, and the orders that they become. */
 import { compileBody } from '../../gateway/http/validate.ts';
 import type { MarketEntry } from '../../gateway/markets/catalog.ts';
 import { OrderEncoder, type PlacementExtras } from '../../gateway/trading/encodeOrder.ts';

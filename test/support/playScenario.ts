@@ -155,7 +155,7 @@ export class ScenarioPlayer {
     }
   }
 
-  /** The client is one of a session from now on. */
+  /** From now on the client uses a session. */
   async #signIn(name: string, client: ExchangeClient): Promise<unknown> {
     const { baseUrl, accounts } = this.#given;
     const { privateKey } = accounts[name]!;
@@ -192,7 +192,7 @@ export class ScenarioPlayer {
     return rows;
   }
 
-  /** The book of the stream, once it has come as far as the one that is read. */
+  /** Returns the stream's book once it is as new as the one that was read. */
   async #followedBook(client: ExchangeClient): Promise<unknown> {
     const { book } = this.#followed!;
     const { sequence } = await client.book(this.#market);

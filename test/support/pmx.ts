@@ -93,7 +93,7 @@ export class Pmx {
     return this.failureWith({}, code, ...args);
   }
 
-  /** The same with this in the environment as well. */
+  /** The same with these additions to the environment. */
   async failureWith(env: Record<string, string>, code: number, ...args: string[]): Promise<Json> {
     const ran = await this.run([...args, '--json'], { env });
     assert.equal(ran.code, code, `pmx ${args.join(' ')}: ${ran.out}${ran.err}`);

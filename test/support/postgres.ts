@@ -80,7 +80,7 @@ class PostgresNode {
     });
   }
 
-  /** After a fault: it has ended and begins again, or has begun anew by itself. */
+  /** After a fault: restarts the server if it has ended, or waits until it has restarted by itself. */
   async goesOn(): Promise<void> {
     await eventually(`PostgreSQL ${this.name}, which goes on: ${this.#log}`, async () => {
       if (!this.isRunning) await this.start();
@@ -99,12 +99,14 @@ class PostgresNode {
       return rows;
     };
     return within(`what PostgreSQL ${this.name} answers to ${sql}: ${this.#log}`, asked()).finally(() => {
-      // Without a word to a server that hangs: it would not answer that either.
+      // Closes without notifying the server, because a hanging server would not answer.
       client.connection.stream.destroy();
     });
   }
 
-  /** `SIGINT`: with an end of every transaction; `SIGKILL`: as if the machine were gone. One that has ended is left. */
+  /**
+   * `SIGINT`: ends every transaction; `SIGKILL`: as if the machine were gone. A server that has ended is left alone.
+   */
   async stop(signal: 'SIGINT' | 'SIGKILL' = 'SIGINT'): Promise<void> {
     const child = this.#process;
     if (child === null) return;
@@ -117,7 +119,7 @@ class PostgresNode {
     await within(`the end of PostgreSQL ${this.name}: ${this.#log}`, exited);
   }
 
-  /** Connections stay open and take what is sent, and nothing ever comes back. */
+  /** Connections stay open and accept data, but nothing ever comes back. */
   hang(): void {
     const pid = this.#process?.pid;
     if (pid === undefined) return;
@@ -130,7 +132,7 @@ class PostgresNode {
     for (const pid of this.pids()) trySignal(pid, 'SIGCONT');
   }
 
-  /** From now on its disk says that it has written what it has not: a loss of power takes it away. */
+  /** From now on its disk reports data as written that it has not written: a loss of power takes that away. */
   lieAboutSyncs(): void {
     // All that was written by one moment is there, as in a crash.
     this.hang();
@@ -141,7 +143,7 @@ class PostgresNode {
     }
   }
 
-  /** Its machine is without power for a moment, and its disk has what it had when it began to lie. */
+  /** Its machine loses power for a moment, and its disk has the content from when it began to lie. */
   async losePower(): Promise<void> {
     await this.stop('SIGKILL');
     rmSync(this.data, { recursive: true });
@@ -184,7 +186,7 @@ export class PostgresCluster {
     return Object.values(this.nodes).filter((node) => node !== this.primary && node.isRunning);
   }
 
-  /** Of the servers and their children at this moment. */
+  /** Ids of the servers and their children at this moment. */
   pids(): readonly number[] {
     return Object.values(this.nodes).flatMap((node) => node.pids());
   }
@@ -206,7 +208,7 @@ export class PostgresCluster {
    */
   async promote(isKilled = true): Promise<void> {
     if (isKilled) await this.primary.stop('SIGKILL');
-    // Otherwise a standby might confirm to the primary what is lost then.
+    // Otherwise a standby might confirm to the primary data that is then lost.
     for (const node of this.standbys) await leavePrimary(node);
     const ends = await Promise.all(
       this.standbys.map(async (node) => ({
@@ -243,7 +245,7 @@ export class PostgresCluster {
     return path;
   }
 
-  /** Every server is lost, and the primary begins with a backup; the standbys are made anew. */
+  /** Every server is lost, and the primary starts from a backup; the standbys are made anew. */
   async restore(backup: string): Promise<void> {
     const { s0, s1, s2 } = this.nodes;
     await Promise.all(Object.values(this.nodes).map((node) => node.stop('SIGKILL')));
@@ -274,7 +276,7 @@ export class PostgresCluster {
 let databases = 0;
 let shared: Promise<PostgresCluster> | null = null;
 
-/** That of this process: none of its servers may be stopped. */
+/** The cluster of this process: none of its servers may be stopped. */
 export function sharedPostgres(): Promise<PostgresCluster> {
   shared ??= startedCluster({});
   return shared;
@@ -306,7 +308,7 @@ async function startedCluster({ isSynced = false }: ClusterOptions): Promise<Pos
     'synchronous_commit = on',
     "synchronous_standby_names = 'ANY 1 (s1, s2)'",
     "log_min_messages = 'warning'",
-    // As with segments of the usual length.
+    // The same as with segments of the usual length.
     'max_wal_size = 1GB',
     // A standby that was faster than the primary would try again after 5 s.
     "wal_retrieve_retry_interval = '100ms'",
@@ -326,7 +328,7 @@ async function startedCluster({ isSynced = false }: ClusterOptions): Promise<Pos
   return cluster;
 }
 
-/** A new server makes files for its log while commits wait, and one that has run for a while has old ones. */
+/** A new server makes files for its log while commits wait; a server that has run for a while reuses old ones. */
 async function reserveWal(cluster: PostgresCluster): Promise<void> {
   const { primary, standbys } = cluster;
   const message = "pg_logical_emit_message(true, '', repeat('x', 1000000))";

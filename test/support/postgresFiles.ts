@@ -1,8 +1,8 @@
 /**
  * The programs and the files of the PostgreSQL servers that tests start.
  *
- * The files of a cluster end with the process that made them, and its servers with them, whatever ends that process: a
- * shell of its own session waits at a pipe for that, because a process that is killed can do nothing any more.
+ * The files of a cluster and its servers end with the process that made them, whatever ends that process: a shell in a
+ * session of its own waits at a pipe for its end, because a killed process cannot clean up.
  *
  * A cluster begins as copies of a template that the machine keeps in its directory for temporary files: making one
  * takes longer than starting three servers.
@@ -28,8 +28,7 @@ export const IDENTITY = process.getuid?.() === 0 && PROGRAMS !== undefined ? ide
 const INIT = ['-U', USER, '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-instructions', '--wal-segsize=1'];
 
 /**
- * Servers are found by their working directory, which is in that of the cluster. A stopped process ends by SIGKILL too,
- * and by nothing else.
+ * Servers are found by their working directory, which is inside the cluster's. A stopped process ends only by SIGKILL.
  */
 const WATCHER = `cat > /dev/null
 while found=$(find /proc/[0-9]* -maxdepth 1 -name cwd -lname "$1/*" 2> /dev/null); [ -n "$found" ]; do
@@ -62,7 +61,9 @@ export async function copyTemplate(directories: readonly string[]): Promise<void
   await Promise.all(directories.map((directory) => promisify(execFile)('cp', ['-a', template, directory])));
 }
 
-/** That of this machine, of this user and of this version of PostgreSQL. It is whole as soon as it has its name. */
+/**
+ * The template of this machine, this user and this version of PostgreSQL. It is complete as soon as it has its name.
+ */
 function templateDirectory(): string {
   const version = execFileSync(join(PROGRAMS!, 'postgres'), ['--version'], { encoding: 'utf8' });
   const uid = IDENTITY.uid ?? process.getuid!();

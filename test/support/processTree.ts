@@ -8,7 +8,7 @@ const BYTES_OF_KB = 1024;
 
 type Tree = { readonly pids: readonly number[]; readonly bytes: number };
 
-/** A child may have a group of its own, so those that have a parent in the tree are in it, too. */
+/** A child may have a group of its own, so all processes with a parent in the tree belong to it too. */
 export function treeOf(root: number): Tree {
   const running = processes();
   const pids = new Set(running.filter(({ pid, group }) => pid === root || group === root).map(({ pid }) => pid));
@@ -55,7 +55,7 @@ function namesIn(directory: string): string[] {
   }
 }
 
-/** Empty when the process has ended meanwhile. */
+/** Empty if the process has ended in the meantime. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');

@@ -30,11 +30,11 @@ if (directory !== undefined) {
   process.on('exit', () => endFile(entry));
 }
 
-/** This file has used what was used since the last call. */
+/** Charges this file with the time used since the last call. */
 export function endFile(file: string): void {
   if (directory === undefined) return;
   const ticks = usedTicks();
-  // Fewer than before: a process below has ended without being waited for, as those of a browser do.
+  // The sum may decrease: a process below has ended without being waited for, like those of a browser.
   counted.push({ file, seconds: Math.max(0, ticks - countedTicks) / TICKS_PER_SECOND });
   countedTicks = ticks;
   writeFileSync(join(directory, `${process.pid}.json`), JSON.stringify(counted));
@@ -47,7 +47,7 @@ export function timesIn(from: string): FileTime[] {
   return times.sort((a, b) => b.seconds - a.seconds);
 }
 
-/** Of this process, its children that have ended, and those that run with all below them. */
+/** Ticks of this process, of its ended children, and of running ones with everything below them. */
 function usedTicks(): number {
   const children = new Map<number, ProcessTime[]>();
   for (const one of readdirSync('/proc')

@@ -13,7 +13,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Everything that the tests load; without the state of an exchange that runs here. */
 const COPIED = ['.env.example', 'LICENSE', 'package.json', 'package-lock.json', 'tsconfig.json'];
 const COPIED_FOLDERS = ['bench', 'data', 'engine', 'gateway', 'shared', 'test'];
-/** `npm run kernel` and `npm run contracts`, by the sources that they compile, and what they write. */
+/** `npm run kernel` and `npm run contracts`: the sources that they compile, and the files that they write. */
 const COMPILERS: readonly Compiler[] = [
   {
     ending: '.as',
@@ -35,14 +35,14 @@ const FLAGS = [
   '--import=./shared/base/keptSources.mjs',
   '--test-reporter=tap',
 ];
-/** A test that failed, up to the end of what is said about it. */
+/** Matches a failed test, up to the end of its message. */
 const FAILED = /^ *not ok [\s\S]*?^ *\.\.\.$/m;
 const KEPT_COLUMNS = 160;
 const THROWN = /^(\w*Error(?: \[\w+\])?: .+)$/m;
-/** Several times what any test takes. One that loops may take all that the machine has within seconds. */
+/** Several times what any test needs. A test in a loop may use up all memory of the machine within seconds. */
 const MOST_BYTES = 6 * 1024 ** 3;
 const LOOK_EVERY_MS = 200;
-/** Of the errors that a process prints, the last characters: there it says why it ends. */
+/** Length of the kept end of a process's error output, which says why it ends. */
 const KEPT_ERRORS = 16_384;
 /** A source cannot be loaded. JSON.parse throws a SyntaxError as well, for an answer that is no JSON. */
 const NO_PROGRAM =
@@ -60,7 +60,7 @@ export type Failure = {
   readonly message: string;
   /** It did not end in its time, or its runner did not, or it took more memory than a test may. */
   readonly hasNoEnd: boolean;
-  /** Nobody knows what is wrong. */
+  /** True if the failure has no message. */
   readonly isWordless: boolean;
   /** The changed source cannot be loaded. */
   readonly isNoProgram: boolean;
@@ -116,9 +116,9 @@ export class ProjectCopy {
   }
 
   /**
-   * Runs one test file, up to its first failure. Whatever it started ends with it.
-   * @param environment variables besides those of this process
-   * @returns null when it passed
+   * Runs one test file, up to its first failure. Everything that it started ends with it.
+   * @param environment variables in addition to those of this process
+   * @returns null if it passed
    */
   async failureOf(
     testPath: string,
@@ -131,7 +131,7 @@ export class ProjectCopy {
       cwd: this.root,
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
-      // As in a process of its own: within a test of this project it would report to that one's runner.
+      // As in a process of its own: within a test of this project it would report to that test's runner.
       env: { ...process.env, NODE_TEST_CONTEXT: undefined, ...environment },
     });
     const pid = runner.pid!;
@@ -175,7 +175,7 @@ export class ProjectCopy {
 }
 
 /**
- * The first line of the first failing test's message; of a file that ends outside of its tests, that of the error with
+ * Returns the first line of the first failing test's message; for a file that ends outside of its tests, the error with
  * which it ends.
  * @param endedBecause null unless it had to be ended
  */

@@ -1,6 +1,6 @@
 /**
  * Engines of several shards that trade at random, their journals and snapshots, and projectors that bring them into
- * read.db: a history with everything that an engine does, for tests of what read.db has of it.
+ * read.db: a history with everything that an engine does, for tests of read.db.
  */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -113,7 +113,7 @@ export class ProjectionRig {
     this.write();
   }
 
-  /** Everything that the engines have done so far is in the journals afterwards, and committed. */
+  /** Writes everything that the engines have done so far to the journals, and commits it. */
   write(): void {
     for (const [shard, rig] of this.rigs.entries()) {
       const journal = this.journals[shard];
@@ -145,7 +145,7 @@ export class ProjectionRig {
     this.maker.makeDue(true);
   }
 
-  /** As far as the shards themselves would. */
+  /** Trims as far as the shards themselves would. */
   trim(): void {
     for (const [shard, journal] of this.journals.entries()) while (journal.trim(this.progress.trimmable(shard)));
   }

@@ -1,6 +1,6 @@
 /**
- * A process that follows journals into read.db with few records in a transaction, and says so after each: a test kills
- * it at any of these moments, or between them. Arguments: the path of read.db, then those of the journals.
+ * A process that follows journals into read.db with few records per transaction, and reports after each: a test kills
+ * it at any of these moments, or between them. Arguments: the path of read.db, then the paths of the journals.
  */
 import { writeSync } from 'node:fs';
 import { readOpeningState } from '../../engine/projector/openingState.ts';

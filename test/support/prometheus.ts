@@ -76,7 +76,7 @@ export class Prometheus {
     });
   }
 
-  /** The same of a ticket. Others may ring beside it: each new directory is without a backup. */
+  /** The same for a ticket. Other alerts may ring at the same time: a new directory has no backup. */
   async ringsTicket(expected: string): Promise<void> {
     await this.#until(`the ticket ${expected}`, (alerts) => alerts.map(nameOf).includes(expected));
   }
@@ -92,7 +92,7 @@ export class Prometheus {
     );
   }
 
-  /** Of what was scraped after this time, and evaluated after that. */
+  /** Alerts by samples scraped after this time, evaluated after that. */
   async #alertsFrom(fromMs: number): Promise<Alert[]> {
     const isSince = (time: string, sinceMs: number): boolean => Date.parse(time) > sinceMs;
     await eventually('two scrapes', async () => {
@@ -127,10 +127,10 @@ export class Prometheus {
 
 type Watched = {
   readonly server: TestServer;
-  /** For its next start. */
+  /** Settings for its next start. */
   readonly settings: Record<string, string>;
   readonly prometheus: Prometheus;
-  /** Of administrators. */
+  /** The administrators' port. */
   readonly port: number;
 };
 

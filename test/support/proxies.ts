@@ -16,7 +16,10 @@ export function without(program: string): string | false {
   return spawnSync(program, ['-v']).error === undefined ? false : `${program} is not installed (Debian: ${program})`;
 }
 
-/** A file in which each of these stands; a file that does not have one any more is another one than was tested. */
+/**
+ * Returns the file's text, in which each of these places has to occur; otherwise the file has changed since it was
+ * tested.
+ */
 function placed(name: string, places: readonly (readonly [string, string])[]): string {
   let text = shipped(name);
   for (const [from, to] of places) {

@@ -1,4 +1,4 @@
-/** A Python that has what the Python client needs (Debian's packages), or why there is none. */
+/** Finds a Python that has the packages of the Python client (Debian's), or says why there is none. */
 import { type SpawnOptions, type SpawnSyncReturns, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
@@ -7,7 +7,7 @@ export const PYTHON_CLIENT = fileURLToPath(new URL('../../shared/client/python',
 /** Programs of tests. */
 export const PYTHON_TESTS = fileURLToPath(new URL('python', import.meta.url));
 const MODULES = ['httpx', 'websockets', 'ecdsa', 'Cryptodome'];
-/** The one of the path may be another than Debian's, which has Debian's packages. */
+/** The one in the path may differ from Debian's, which has Debian's packages. */
 const PYTHONS = ['python3', '/usr/bin/python3'];
 
 function has(python: string, modules: readonly string[]): boolean {
@@ -23,7 +23,7 @@ export const NO_PYTHON: string | false =
 export const MYPY: string | null = PYTHONS.find((python) => has(python, ['mypy', ...MODULES])) ?? null;
 export const NO_MYPY: string | false = MYPY === null && 'mypy is not installed beside them: apt-get install mypy';
 
-/** @param input what the program reads */
+/** @param input the program's standard input */
 export function runPython(args: readonly string[], input = ''): SpawnSyncReturns<string> {
   const [python, options] = pythonCommand();
   return spawnSync(python, args, { ...options, input, encoding: 'utf8', stdio: 'pipe' });

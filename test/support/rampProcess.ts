@@ -42,7 +42,7 @@ export class RampProcess {
     };
   }
 
-  /** Of an exchange that has this provider. */
+  /** Environment of an exchange that has this provider. */
   get environment(): Settings {
     return { ...this.shared, FIAT_PROVIDERS: 'sandbox', FIAT_SANDBOX_ADDRESS: addressOf(this.#privateKey) };
   }

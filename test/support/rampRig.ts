@@ -27,7 +27,7 @@ class HandRail implements RampRail {
   readonly pool = new Map<string, OwnTransfer>();
   sends = 0;
   isDown = false;
-  /** Refuses what is sent. */
+  /** True if it refuses transfers. */
   isBlocked = false;
 
   constructor(clock: ManualClock, floatMicro: number) {

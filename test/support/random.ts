@@ -50,7 +50,7 @@ export class Random {
     return values[this.below(values.length)];
   }
 
-  /** The same values in another order. */
+  /** Returns the same values in another order. */
   shuffled<T>(values: readonly T[]): T[] {
     const left = [...values];
     return values.map(() => left.splice(this.below(left.length), 1)[0]);

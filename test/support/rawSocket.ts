@@ -1,4 +1,4 @@
-/** A WebSocket as bytes: it answers no pings by itself, and sends what no client would. */
+/** A WebSocket as bytes: it answers no pings by itself, and can send what no client would. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -46,7 +46,9 @@ export class RawSocket {
     return raw;
   }
 
-  /** The same frame so many times, in one write. Resolves when the system has taken it, or the socket is closed. */
+  /**
+   * Sends the same frame this many times, in one write. Resolves when the system has taken it, or the socket is closed.
+   */
   async send(count: number, opcode: number, text = ''): Promise<void> {
     assert.ok(text.length <= MOST_SHORT_BYTES, 'a frame with a short length');
     const frame = Buffer.concat([Buffer.from([opcode, 0x80 | text.length]), NO_MASK, Buffer.from(text)]);

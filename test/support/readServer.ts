@@ -58,7 +58,7 @@ export class ReadServer {
     }
   }
 
-  /** Lines of all floods that came out, with those that the log says are missing. */
+  /** Lines of all floods that were printed, plus the missing ones that the log reports. */
   accountedFor(): number {
     let lines = 0;
     for (const line of this.server.stdout) {

@@ -47,7 +47,7 @@ type ReadsRig = {
   readonly port: number;
   readonly server: HttpServer;
   readonly shard: ReadsShard;
-  /** By thread: the reads that it has answered by itself, since the start. */
+  /** By thread: the reads that it has answered itself since the start. */
   answered(): Promise<number[]>;
   /** Makes a thread fail, and resolves when it has ended. */
   fail(index: number): Promise<void>;
@@ -65,7 +65,7 @@ class ReadsShard {
   readonly link: ShardLink;
   readonly flow: CommandFlow;
   readonly fronts: ShardFronts;
-  /** The next state for a front has an event that there is not. */
+  /** If true, the next state for a front has an impossible event. */
   spoilsNextState = false;
   readonly #rings: FrontRings = { commandRing: createRingBuffer(RING_BYTES), eventRing: createRingBuffer(RING_BYTES) };
   readonly #gateways = new Gateways(this.#rings, (message, transfer) => this.#reported(message, transfer));
@@ -102,7 +102,7 @@ class ReadsShard {
     this.fronts.shardReady(0, this.#rings.commandRing);
   }
 
-  /** Runs what was sent, as one batch. */
+  /** Runs the sent commands as one batch. */
   run(): void {
     this.commit();
     this.publish();

@@ -14,7 +14,7 @@ export class RecordClient {
   /** Everything that came, oldest first. */
   readonly answers: RecordAnswer[] = [];
   readonly #waiting = new Map<number, (answer: RecordAnswer) => void>();
-  /** Ids below are those of records that a test writes itself. */
+  /** Smaller ids belong to records that a test writes itself. */
   #lastId = 1000;
 
   static async open(scope: Scope, baseUrl: string, headers: HeaderFields): Promise<RecordClient> {
@@ -63,7 +63,7 @@ export class RecordClient {
     return answer;
   }
 
-  /** Sends bytes that are no request, and waits for what is said of them. */
+  /** Sends bytes that are no request, and waits for the error. */
   refusalOf(bytes: Uint8Array | string): Promise<RecordAnswer> {
     const answer = this.answerTo(0);
     this.socket.send(bytes);

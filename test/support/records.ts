@@ -65,7 +65,7 @@ export class JournalScript {
   readonly #command = new RecordBuffer(512);
   readonly #events = new RecordBuffer(4096);
   readonly #shard: number;
-  /** By slot. */
+  /** Open orders by slot. */
   readonly #open = new Map<number, OpenOrder>();
   #orderSequence = 0;
   #tradeSequence = 0;
@@ -119,7 +119,7 @@ export class JournalScript {
     uuidToBytes(uuid, this.#events.bytes, (word + EVENT.MARKET.uuid) * 4);
   }
 
-  /** Returns the order's hash: 30 bytes of its slot, its shard, its sequence, of which the rest is mixed into them. */
+  /** Returns the order's hash: 30 bytes mixed from its slot, its shard and its sequence number. */
   order(spec: OrderSpec): Uint8Array {
     const { side = SIDE.BUY, outcome = OUTCOME.YES, timeInForce = TIME_IN_FORCE.GTC } = spec;
     const kind = packKind(side, outcome, timeInForce, spec.postOnly ? PLACE_BIT_POST_ONLY : 0);

@@ -27,7 +27,7 @@ export class TestRedis {
     this.#password = password;
   }
 
-  /** With its password. */
+  /** The URL with its password. */
   get url(): string {
     return `redis://:${this.#password}@127.0.0.1:${this.port}`;
   }
@@ -67,7 +67,7 @@ export class TestRedis {
     client.destroy();
   }
 
-  /** Since its start, those of `command` and of this too. */
+  /** Connections since its start, including those of `command` and of this call. */
   async connectionsReceived(): Promise<number> {
     const client = await createClient({ url: this.url }).connect();
     const info = String(await client.sendCommand(['INFO', 'stats']));
@@ -84,7 +84,7 @@ export class TestRedis {
     await exited;
   }
 
-  /** Connections stay open and take what is sent, and nothing ever comes back. */
+  /** Connections stay open and accept data, but nothing ever comes back. */
   hang(): void {
     this.#process!.kill('SIGSTOP');
   }
@@ -102,7 +102,7 @@ export async function startRedis(scope: Scope): Promise<TestRedis> {
   throw new Error('redis-server does not start');
 }
 
-/** One that does not run yet, at an address where it may. */
+/** A Redis that does not run yet, at an address where it can be started. */
 export async function redisToStart(scope: Scope): Promise<TestRedis> {
   const redis = new TestRedis(await freePort(), randomUUID());
   scope.after(() => redis.kill());

@@ -1,4 +1,4 @@
-/** Journals of rows without meaning, of which several histories may start in the same way. */
+/** Journals of meaningless rows; several histories may start in the same way. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';

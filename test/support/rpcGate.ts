@@ -17,7 +17,7 @@ export class RpcGate {
   readonly sent: string[] = [];
   /** Methods whose calls are neither passed on nor answered. */
   readonly unanswered = new Set<string>();
-  /** Makes another answer of each one of the node; null: none, the connection is closed. */
+  /** Replaces each answer of the node by another; null: no answer, the connection is closed. */
   changes: ((method: string, answer: unknown) => unknown) | null = null;
   readonly #url: string;
   readonly #server: Server;

@@ -59,7 +59,7 @@ export class Scenario extends EngineRig {
     for (const account of [ALICE, BOB, CAROL]) this.convert(account, market, START, MOVEMENT.SPLIT);
   }
 
-  /** Places "SIDE Outcome lots @ ticks [time in force] [post-only] [self-trade mode]". @returns what came of it. */
+  /** Places "SIDE Outcome lots @ ticks [time in force] [post-only] [self-trade mode]". @returns the result. */
   order(account: number, text: string, more: PlaceOptions = {}): string[] {
     const [side, outcome, lots, at, ticks, ...rest] = text.split(' ');
     if (at !== '@') throw new Error(`not an order: ${text}`);
@@ -105,7 +105,7 @@ export class Scenario extends EngineRig {
     return parts.length === 0 ? 'nothing' : parts.join(', ');
   }
 
-  /** USDC locked in full sets beyond those of the start. */
+  /** USDC locked in full sets beyond the initial ones. */
   minted(market = 0): number {
     return this.engine.state.markets.peek(market)!.collateralMicro - 3 * START;
   }

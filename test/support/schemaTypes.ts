@@ -1,4 +1,4 @@
-/** JSON Schemas as the text of TypeScript types: what a reader of the published documents would write. */
+/** Renders JSON Schemas as TypeScript types, as a reader of the published documents would write them. */
 import type { Json } from './server.ts';
 
 /** @param document its `components` hold the schemas that references name */

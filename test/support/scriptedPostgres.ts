@@ -1,12 +1,12 @@
 /**
- * A PostgreSQL that does what a test says: it speaks the protocol on a real port, is a primary or a standby, and stops
- * at any point of it. What it holds back meanwhile it sends when it goes on.
+ * A PostgreSQL controlled by a test: it speaks the protocol on a real port, is a primary or a standby, and stops at any
+ * point of it. Messages that it holds back are sent when it goes on.
  */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { Scope } from './server.ts';
 
-/** `handshake`: before the first byte; `facts`: asked what it is; `statements`: at everything after that. */
+/** `handshake`: before the first byte; `facts`: when asked for its state; `statements`: at everything after that. */
 type Place = 'handshake' | 'facts' | 'statements';
 
 /** One column for each name. */
@@ -17,7 +17,7 @@ type ScriptedAnswer = {
   /** A message of a commit that did not wait for the standbys. */
   readonly hasWarning?: boolean;
   readonly error?: string;
-  /** Of the error. */
+  /** Code of the error. */
   readonly code?: string;
 };
 
@@ -36,13 +36,13 @@ export class ScriptedPostgres {
   readOnly = 'off';
   /** New connections are reset. */
   isRefusing = false;
-  /** Where it ends the connection without an answer. */
+  /** The place at which it ends the connection without an answer. */
   closesAt: Place | null = null;
   /** The answer to a statement, by its name. */
   answer: (name: string) => ScriptedAnswer = () => ({});
   /** Names of the statements that have come, in order, over all connections. */
   readonly statements: string[] = [];
-  /** The number of times that it was asked what it is. */
+  /** The number of times that it was asked for its state. */
   asked = 0;
   #hangsAt: Place | null = null;
   readonly #server: Server = createServer((socket) => this.#accept(socket));
@@ -79,7 +79,7 @@ export class ScriptedPostgres {
     this.#hangsAt = at;
   }
 
-  /** Sends what was held back. */
+  /** Sends the messages held back. */
   goOn(): void {
     this.#hangsAt = null;
     for (const send of this.#held.splice(0)) send();
@@ -107,7 +107,7 @@ export class ScriptedPostgres {
 
   #reach(place: Place, socket: Socket, send: () => void): void {
     if (this.closesAt === place) socket.destroy();
-    // A server that hangs answers what comes later no sooner.
+    // A hanging server does not answer later messages first.
     else if (this.#hangsAt === place || this.#held.length > 0) this.#held.push(() => !socket.destroyed && send());
     else send();
   }
@@ -146,7 +146,7 @@ export class ScriptedPostgres {
 
 type Asked = 'startup' | 'facts' | { readonly name: string };
 
-/** The messages of one connection. A statement is one up to its Sync. */
+/** The messages of one connection. A statement consists of the messages up to its Sync. */
 class Session {
   readonly #onAsked: (place: Place, asked: Asked | 'leave') => void;
   #bytes: Buffer = Buffer.alloc(0);

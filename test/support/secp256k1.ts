@@ -5,7 +5,7 @@
 import { createRequire } from 'node:module';
 
 type Secp256k1 = {
-  /** Throws when there is no such key. @returns `output`. */
+  /** Throws if there is no such key. @returns `output`. */
   ecdsaRecover(
     signature: Uint8Array,
     recoveryBit: number,

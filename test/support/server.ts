@@ -1,6 +1,6 @@
 /**
- * A real server process for the api tests: `gateway/main.ts` on a port of the system's choice, in a data directory of
- * its own. Whatever happens, the process ends with the test.
+ * A real server process for the api tests: `gateway/main.ts` on a port that the system chooses, in a data directory of
+ * its own. The process ends with the test in any case.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -32,12 +32,14 @@ export type Scope = { after(cleanUp: () => void | Promise<void>): void };
 
 export class TestServer {
   readonly dataDir: string;
-  /** The folder of the program that its next start runs: another version of it may have another one. */
+  /** The folder of the program that its next start runs; it may be another version. */
   project = ROOT;
   readonly adminToken = TEST_ADMIN_TOKEN;
-  /** Of typed clients: each call is one request, whose answer is the test's. Retries have tests of their own. */
+  /**
+   * Retries of typed clients: each call is one request, whose answer the test sees. Retries have tests of their own.
+   */
   readonly retry: Partial<RetryPolicy> | false = false;
-  /** Of their requests: a program gives up after seconds, in which a busy machine may not have come to answer. */
+  /** Timeout of their requests: a program gives up after seconds, in which a busy machine may not have answered. */
   readonly timeoutMs: number = PATIENCE_MS;
   /** Everything the process printed, over all its starts. */
   readonly stdout: string[] = [];
@@ -65,7 +67,7 @@ export class TestServer {
     return new Client({ baseUrl: this.#adminUrl, token, retry, timeoutMs });
   }
 
-  /** Where administrators are served: with ADMIN_PORT not at `baseUrl`. */
+  /** The address for administrators: with ADMIN_PORT it differs from `baseUrl`. */
   get adminUrl(): string {
     return this.#adminUrl;
   }
@@ -84,7 +86,7 @@ export class TestServer {
     return [this];
   }
 
-  /** Of the running process, so that a tracer can attach to it. */
+  /** Id of the running process, so that a tracer can attach to it. */
   get pid(): number | undefined {
     return this.#process?.pid;
   }
@@ -94,7 +96,7 @@ export class TestServer {
     this.#isEnding = true;
   }
 
-  /** The same, and it has to come. Resolves with the exit code. */
+  /** The same, but the end has to come. Resolves with the exit code. */
   async expectEnd(): Promise<number | null> {
     this.mayEnd();
     return this.#process === null ? null : this.#exitOf(this.#process);
@@ -149,7 +151,7 @@ export class TestServer {
     await this.#end('SIGKILL');
   }
 
-  /** A new process on the same data directory; one that still runs is stopped first. */
+  /** Starts a new process on the same data directory; a running one is stopped first. */
   async restart(env: Environment = {}): Promise<void> {
     if (this.#process !== null) await this.stop();
     await this.start(env);
@@ -209,8 +211,8 @@ export class TestServer {
 
 /**
  * Starts a server on a new directory, unless `env` names one, and ends it at the end of `scope`. With the `after` of
- * node:test it is awaited at the top of the file: inside a `before` hook that `after` belongs to the hook.
- * One shard is enough (`SHARDS: '1'`) where nothing is about several: a thread is a sixth of what a start costs.
+ * node:test it is awaited at the top of the file: inside a `before` hook that `after` belongs to the hook. One shard is
+ * enough (`SHARDS: '1'`) if a test does not need several: a thread is a sixth of the cost of a start.
  */
 export async function startServer(scope: Scope, env: Environment = {}): Promise<TestServer> {
   const server = new TestServer(env['DATA_DIR'] ?? temporaryDirectory(), env['SHARDS']);
@@ -225,14 +227,14 @@ export async function startServer(scope: Scope, env: Environment = {}): Promise<
   return server;
 }
 
-/** One that its test has killed is started again for it. */
+/** A server killed by its test is started again for the check. */
 async function checkOn(chain: NonNullable<typeof backend>, server: TestServer, env: Environment): Promise<void> {
   if (!server.isRunning) await server.start(env);
   await chain.check(server);
 }
 
 let shared: TestServer | undefined;
-/** The number of files of this process that have asked for it. */
+/** The number of files of this process that have requested it. */
 let sharing = 0;
 
 /**
@@ -252,7 +254,9 @@ export async function sharedServer(): Promise<TestServer> {
   return shared;
 }
 
-/** Checks after every test of the file that has asked for the shared server last, and not after those of later ones. */
+/**
+ * Runs a check after every test of the file that requested the shared server last, and not after tests of later files.
+ */
 export function afterEachOfFile(check: () => Promise<void>): void {
   const file = sharing;
   afterEach(() => (file === sharing ? check() : undefined));
@@ -281,7 +285,7 @@ type Ports = { port: number; adminPort: number };
 
 /** The line `{"msg":"listening","port":…}` says that requests are answered; without ADMIN_PORT all at one port. */
 function portsOf(line: string): Ports | null {
-  // Of a server that is killed the last line may be a part of one.
+  // The last line of a killed server may be incomplete.
   if (!line.startsWith('{') || !line.includes('"msg":"listening"')) return null;
   const entry = JSON.parse(line);
   return { port: entry.port, adminPort: entry.admin_port ?? entry.port };

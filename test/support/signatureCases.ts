@@ -1,7 +1,7 @@
 /**
- * Signatures to ask verifiers about: good ones by the thousand, cheaply; the same with one thing changed; and those
- * that arithmetic on the curve is likely to get wrong. A digest is an input here, so a signature can be made for any
- * u1, u2 and key without a private key: R = u1 G + u2 Q, r = x of R, s = r / u2, z = u1 s.
+ * Signatures for tests of verifiers: thousands of good ones, made cheaply; the same with one thing changed; and
+ * signatures on which wrong arithmetic on the curve is likely to fail. A digest is an input here, so a signature can be
+ * made for any u1, u2 and key without a private key: R = u1 G + u2 Q, r = x of R, s = r / u2, z = u1 s.
  */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { ADDRESS_BYTES, HASH_BYTES, toHex } from '../../shared/base/hex.ts';
@@ -149,7 +149,7 @@ export const MUTATIONS = [
 ] as const;
 type Mutation = (typeof MUTATIONS)[number];
 
-/** The same with one thing changed. A change that does not fit into its bytes leaves the case as it is. */
+/** The same with one thing changed. A change that does not fit into its bytes leaves the case unchanged. */
 export function mutated(one: SignatureCase, other: SignatureCase, kind: Mutation, random: Random): SignatureCase {
   const digest = one.digest.slice();
   const signature = one.signature.slice();
@@ -232,7 +232,7 @@ const SPECIAL_SCALARS: readonly bigint[] = [
   0x7fffffff00000000ffffffff00000000ffffffff00000000ffffffff00000000n,
 ];
 
-/** Good and bad signatures at the edges of the arithmetic. Those that are good have a signer that they recover to. */
+/** Good and bad signatures at the edges of the arithmetic. Each good one has the signer that it recovers to. */
 export function edgeCases(maker: SignatureMaker): SignatureCase[] {
   return [...special(maker), ...sums(maker), ...coordinates(maker), ...infinities(maker)].filter((one) => one !== null);
 }

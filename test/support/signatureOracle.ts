@@ -1,7 +1,7 @@
 /**
- * The oracle says what a verdict on a signature has to be. The reference decides (noble). As it takes a millisecond,
- * the native library answers first where it loads, and the reference is asked for every one of `nobleEvery`, and
- * whenever two answers differ.
+ * Decides what a verdict on a signature has to be. The reference (noble) decides. Because it takes a millisecond, the
+ * native library answers first if it loads, and the reference is asked for one in `nobleEvery`, and whenever two
+ * answers differ.
  */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
@@ -14,7 +14,7 @@ import type { SignatureCase } from './signatureCases.ts';
 type Recover = (rs: Uint8Array, bit: number, digest: Uint8Array, compressed: boolean, key: Uint8Array) => unknown;
 
 export class SignatureOracle {
-  /** Verdicts asked for, and those that the reference gave. */
+  /** The number of verdicts requested, and of those from the reference. */
   asked = 0;
   byNoble = 0;
   readonly #keccak: Keccak256;

@@ -1,6 +1,6 @@
 /**
- * Orders by their two signed amounts (test/vectors/signedAmounts.json), each with what it may trade for, and with
- * fills and what a record then says. Engine, audit, records, exchange and contract run this one table.
+ * Orders by their two signed amounts (test/vectors/signedAmounts.json), each with the trades that it allows, its fills
+ * and the expected record. Engine, audit, records, exchange and contract use this one table.
  */
 import { readFileSync } from 'node:fs';
 import { OUTCOME, SIDE, TIME_IN_FORCE } from '../../shared/base/codes.ts';
@@ -70,14 +70,14 @@ export class SignedRig {
     for (const account of [TRADER, OTHER]) this.rig.fund(account, 8 * EVERYTHING);
   }
 
-  /** Nothing is left of it in the book. @returns the answer to the order. */
+  /** The order must leave nothing in the book. @returns the answer to the order. */
   refused(vector: RefusedAmounts, outcome: number): CommandResult {
     return this.#place(vector, outcome);
   }
 
   /**
-   * The order, against orders that rest there for its fills: those sell the same outcome or buy the other one.
-   * @returns its own answer; what is left of one that rests is cancelled, if the state says so.
+   * Places the order against orders that rest there for its fills: they sell the same outcome or buy the other one.
+   * @returns its own answer; the rest of a resting order is cancelled if the state says so.
    */
   traded(vector: AcceptedAmounts, state: SignedState, outcome: number, isSameOutcome: boolean): CommandResult {
     for (const [lots, ticks] of state.fills) this.#offer(vector, outcome, isSameOutcome, lots, ticks);
@@ -86,7 +86,7 @@ export class SignedRig {
     return placed;
   }
 
-  /** Whatever still rests goes. */
+  /** Cancels everything that still rests. */
   clear(): void {
     for (const account of [TRADER, OTHER]) this.rig.cancelMany(account);
   }

@@ -1,6 +1,6 @@
 /**
- * Trades the orders of signedAmounts.ts on a real exchange and compares every place that speaks of them: the answer to
- * the placement, the order's record, the lists, the activity, the frames of the stream and the money that moved.
+ * Trades the orders of signedAmounts.ts on a real exchange and compares all places that show them: the answer to the
+ * placement, the order's record, the lists, the activity, the frames of the stream and the money that moved.
  */
 import assert from 'node:assert/strict';
 import type { OrderMarket } from '../../shared/client/order.ts';
@@ -45,13 +45,13 @@ export class SignedTrading {
     return new SignedTrading(trader, other, markets);
   }
 
-  /** The same orders where the exchange listens now, or on a copy of it. */
+  /** Reads the same orders at the exchange's present address, or on a copy of it. */
   async readAgain(server: TestServer): Promise<void> {
     const { client } = this.trader.on(server);
     for (const { hash, vector, state } of this.traded) assertShown(await client.getOrder(hash), vector, state);
   }
 
-  /** Every vector, or those of these numbers of ticks in all of their states. */
+  /** Trades every vector, or all states of the vectors with these numbers of ticks. */
   async tradeAll(everyStateOf: readonly number[]): Promise<void> {
     for (const vector of SIGNED_AMOUNTS) {
       if (!isAccepted(vector)) await this.#refused(vector);
@@ -61,7 +61,7 @@ export class SignedTrading {
     }
   }
 
-  /** An order that meets the fills of its state, on one outcome or the other, of one kind or the other by turns. */
+  /** Places an order that meets the fills of its state, alternating outcomes and kinds. */
   async trade(vector: Vector, state: State): Promise<PlacementResponse> {
     const turn = this.#count++;
     const outcomeIndex = turn & 1 ? 1 : 0;
@@ -148,7 +148,7 @@ export async function allOrders({ client }: Trader): Promise<UserOrder[]> {
   }
 }
 
-/** The record has what was signed, beside what was paid. A field that this form of it lacks is not compared. */
+/** The record has the signed values beside the paid ones. A field that this form of it lacks is not compared. */
 export function assertShown(record: Json, vector: Vector, { fills: _, ...shown }: State): void {
   const { price, initial_limit_notional_usdc_micro } = vector;
   const expected: Json = { price, initial_limit_notional_usdc_micro, ...shown };

@@ -12,7 +12,7 @@ const CHUNK = new Uint8Array(65_536);
 export class SmallDisk {
   readonly path: string;
 
-  /** Null where this process may not mount one. */
+  /** Null if this process may not mount a disk. */
   static mount(scope: Scope, megabytes: number): SmallDisk | null {
     const path = temporaryDirectory();
     const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes * MB}`, 'tmpfs', path]);
@@ -22,7 +22,7 @@ export class SmallDisk {
     return new SmallDisk(path);
   }
 
-  /** One of ext4, as servers have it. */
+  /** A disk with ext4, as servers have it. */
   static mountExt4(scope: Scope, megabytes: number): SmallDisk | null {
     const [image, path] = [join(temporaryDirectory(), 'image'), temporaryDirectory()];
     writeFileSync(image, '');

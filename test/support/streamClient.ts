@@ -10,7 +10,7 @@ import { eventually, within } from './eventually.ts';
 import type { Json, Scope } from './server.ts';
 
 type Closed = { code: number; reason: string };
-/** By name of a message, the schema of its payload. */
+/** By name of a message: the schema of its payload. */
 type Payloads = ReadonlyMap<string, AnySchemaObject>;
 type Waiting = { matches: (frame: Json) => boolean; resolve: (frame: Json) => void; reject: (error: Error) => void };
 
@@ -51,7 +51,8 @@ export class StreamClient {
 
   /**
    * The same for an account. A member of a cluster that has just started, or begins to lead, refuses signatures of that
-   * second (RULES.md 18.7), so another one is sent after a moment. @param sign a signature opens one connection
+   * second (RULES.md 18.7), so another signature is sent after a moment.
+   * @param sign a signature opens one connection
    */
   static openSigned(scope: Scope, baseUrl: string, sign: () => HeaderFields): Promise<StreamClient> {
     return eventually(`a stream at ${baseUrl} that takes a signature`, () =>

@@ -1,6 +1,6 @@
 /**
  * A line between a client of the stream and its server that can be cut, fall silent, lose frames and change them, and
- * whose address stays the same when the server's does not. What is not the stream is passed on as it is.
+ * whose address stays the same when the server's does not. Other traffic is passed on unchanged.
  */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';

@@ -49,7 +49,7 @@ export class StreamRig {
   readonly stream: Stream;
   /** The cancels sent at the end of a connection: account and shard. */
   readonly cancelled: { account: number; shard: number }[] = [];
-  /** Answers each of them. */
+  /** Answers each waiting command. */
   readonly answers: ((code: number) => void)[] = [];
   /** False: the shard has no room for commands. */
   hasRoom = true;
@@ -95,7 +95,7 @@ export class StreamRig {
       eventOf: () => null,
       queries: { ofStream: async () => null, ofPublic: async () => ({ ok: false, row: ERRORS.ENGINE_BUSY }) },
       privateLog: new PrivateLog({ directory: this.#directory, shards: 1 }),
-      // Nothing is kept of what a lost shard did not publish.
+      // There is no history: records that a lost shard did not publish are gone.
       privateSource: { privateTail: async () => ({ start: 1, records: [], isLast: true }) },
       progress: { setLogged: () => undefined },
       clock,
@@ -163,7 +163,7 @@ export class StreamRig {
     return this.views.markets.id(index);
   }
 
-  /** As GET /v1/orders/book shows it. */
+  /** The book as GET /v1/orders/book shows it. */
   shown(index = 0, outcome: Outcome = OUTCOME.YES): Json {
     const levels = bookLevels(this.views.books.of(index), outcome, Number.MAX_SAFE_INTEGER);
     return { ...levels, sequence: this.views.markets.sequence(index) };
@@ -224,7 +224,7 @@ export class StreamRig {
     this.drain();
   }
 
-  /** Does what the pump of the shard link does. */
+  /** Does the work of the shard link's pump. */
   drain(): void {
     const { words } = this.#events;
     for (let word = this.#events.next(); word >= 0; word = this.#events.next()) {

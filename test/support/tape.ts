@@ -1,4 +1,4 @@
-/** Made-up trading in journals, with what a client would have seen of it: for tests that compute from the tape. */
+/** Made-up trading in journals, with the trades that a client would have seen: for tests that compute from the tape. */
 import { join } from 'node:path';
 import { Projector } from '../../engine/projector/projector.ts';
 import { MATCH_TYPE, type Outcome, SIDE } from '../../shared/base/codes.ts';
@@ -12,9 +12,9 @@ import { JournalScript } from './records.ts';
 export type TapeFill = { micros: number; yesTicks: number; lots: number; takerOutcome: Outcome };
 /** The ticks of a USDC in each market. */
 export const TAPE_MARKETS = [100, 400, 10];
-/** A sweep of so many fills takes more than a millisecond of their times. */
+/** A sweep with this many fills takes more than a millisecond of their times. */
 const SWEEP = 1100;
-/** Beyond so many trades come faster, so that all of them take some ten days. */
+/** After this many, trades come faster, so that all of them take about ten days. */
 const PACED_TRADES = 4000;
 
 /** A journal of fills at random prices, and the list of them that a test computes from. */
@@ -35,7 +35,7 @@ export class Tape {
     });
   }
 
-  /** An order of a maker that a taker fills in so many parts: bought and sold, minted or merged. */
+  /** An order of a maker that a taker fills in this many parts: bought and sold, minted or merged. */
   trade(market: number, parts: number): void {
     const random = this.#random;
     const ticks = TAPE_MARKETS[market]!;
@@ -82,8 +82,8 @@ export function tapeUuid(market: number): string {
 }
 
 /**
- * @param trades single ones and sweeps, some over the end of an hour
- * @param act each time when the read model has all of them
+ * @param trades single trades and sweeps, some over the end of an hour
+ * @param act called each time the read model has all of them
  */
 export function randomTape(tape: Tape, random: Random, trades: number, act: () => void = () => {}): void {
   const pace = Math.min(1, PACED_TRADES / trades);

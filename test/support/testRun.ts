@@ -1,5 +1,5 @@
 /**
- * Runs test files like `node --test`, and repeats those that failed, one after the other. A file that passes then is
+ * Runs test files like `node --test`, and repeats failed ones, one after the other. A file that passes then is
  * unsteady: the run names it and goes on, because a commit is not refused for what a busy machine did to a test.
  */
 import { once } from 'node:events';
@@ -13,7 +13,10 @@ import { DIRECTORY_SETTING, timesIn } from './processorTime.ts';
 
 const COUNTER = new URL('./processorTime.ts', import.meta.url).href;
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** Several times what the longest takes: a file that hangs, as one does that leaves something open, fails then. */
+/**
+ * Several times the duration of the longest file: a file that hangs, for example because it leaves something open,
+ * fails then.
+ */
 export const FILE_LIMIT_MS = 20 * 60_000;
 /**
  * Test processes at a time: three for each processor of a small machine, because most files wait for a server, or for a
@@ -24,7 +27,7 @@ export const PROCESSES = Number(process.env['TEST_PROCESSES'] ?? 6);
 type Options = {
   readonly concurrency: number;
   readonly repeatsFailed: boolean;
-  /** Lists at the end what the files have used of the processor. */
+  /** Lists at the end the processor time of each file. */
   readonly countsTime?: boolean;
   /** FILE_LIMIT_MS if absent. */
   readonly fileLimitMs?: number;

@@ -29,13 +29,13 @@ const OWN_GROUPS = 4;
 const CHAIN_GROUPS = 2;
 /** The reason that a test has for being skipped in the suite: a process of its own would do nothing else. */
 const ONLY_IN_SOAK = /'only with SOAK=on: /;
-/** Parts of paths with a space between them: only files that have one of them run. */
+/** Parts of paths separated by spaces: only files whose path has one of them run. */
 const NAMES_SETTING = 'TEST_NAMES';
 const NAMES = (process.env[NAMES_SETTING] ?? '').split(' ');
 /** `ORDER_SEED=7 npm test -- api/` deals the files out, and runs them, in an order that the seed draws. */
 const ORDER_SEED = process.env['ORDER_SEED'];
 const USES_SHARED_SERVER = /\bawait sharedServer\(\)/;
-/** Bitflips take too long to hold up others. Those of chain change how theirs makes blocks, or follow them. */
+/** Bitflips take too long to delay others. Files of chain change how their chain makes blocks, or follow it. */
 const ALONE = new Set([
   'test/chain/clusterThread.test.ts',
   'test/chain/local.test.ts',
@@ -45,7 +45,7 @@ const ALONE = new Set([
   'test/fault/bitflips.test.ts',
 ]);
 
-/** By the name of the entry. Those that take longest begin first: none of them is left alone at the end. */
+/** By the name of the entry. The longest groups begin first, so that none of them is left alone at the end. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   engine: filesIn('test/unit/engine/**/*.test.ts'),
   gateway: filesIn('test/unit/gateway/**/*.test.ts'),
@@ -69,7 +69,7 @@ function sourceOf(file: string): string {
   return readFileSync(join(ROOT, file), 'utf8');
 }
 
-/** The files of tests with a server: those that share it, or the others. */
+/** The test files with a server: those that share it, or the others. */
 function serverFiles(isShared: boolean): string[] {
   const files = isOnChain ? filesOnChain() : filesIn('test/{api,fault,fuzz,hostile}/*.test.ts');
   return files.filter(
@@ -77,7 +77,7 @@ function serverFiles(isShared: boolean): string[] {
   );
 }
 
-/** The tests of contracts, which leave nothing but what the chain forgets before the next one. */
+/** The tests of contracts: the chain forgets everything that they leave before the next one. */
 function contractFiles(): string[] {
   return filesIn('test/chain/*.test.ts').filter((file) => !isLong(file) && !ALONE.has(file));
 }
@@ -90,7 +90,7 @@ function dealtOut(name: string, groups: number, files: readonly string[]): Recor
   );
 }
 
-/** Those that are about trading, which is the same with a chain and without. */
+/** The files about trading, which is the same with and without a chain. */
 function filesOnChain(): string[] {
   return filesIn('test/api/*.test.ts').filter((file) => !(basename(file, '.test.ts') in LEFT_OUT_ON_CHAIN));
 }
@@ -105,7 +105,7 @@ export function longSuiteFiles(): string[] {
   return filesOf(true);
 }
 
-/** Of the suite or of the long tests: those that start servers, or may, most of them more than one. */
+/** Files of the suite or of the long tests that start servers, or may, most of them several. */
 export function filesOverProcesses(areLong: boolean): string[] {
   const files = filesIn('test/{api,browser,chain,cluster,fault,fuzz,hostile}/*.test.ts');
   return files.filter((file) => isLong(file) === areLong);
@@ -173,9 +173,9 @@ export async function runOneAfterTheOther(group: string): Promise<void> {
 }
 
 /**
- * A process that has nothing left to do ends here. Node would free its environment first, and has been seen turning
- * there for ever, waiting for a request that its loop did not have any more. What keeps a process from having nothing
- * left to do is noticed as before.
+ * A process with nothing left to do ends here. Node would free its environment first, and was seen looping there for
+ * ever, waiting for a request that its loop no longer had. A process that still has something to do is noticed as
+ * before.
  */
 function endWithoutCleaningUp(): void {
   process.on('exit', () => process.exit());

@@ -26,16 +26,16 @@ const DAY_MS = 86_400_000;
 let wallets = 0;
 
 export type TraderOptions = {
-  /** In place of one that is made. */
+  /** Used instead of a new one. */
   privateKey?: string;
   depositMicro?: number;
-  /** Of another account. */
+  /** The code of another account. */
   referralCode?: string;
   scopes?: Scope[] | undefined;
   /** In place of the limit of the key's tier, on every endpoint. */
   requestsPerSecond?: number;
   selfTradePrevention?: 'none' | 'cancel_newest' | 'cancel_oldest' | 'cancel_both';
-  /** In place of that of the server. */
+  /** Replaces the server's setting. */
   retry?: false;
 };
 
@@ -70,12 +70,12 @@ export class Trader {
     this.client = new ExchangeClient({ baseUrl, credentials, retry, timeoutMs, idempotencyKeys: 'given' });
   }
 
-  /** The same trader where the server listens now: a restart changes the port. */
+  /** The same trader at the server's present address: a restart changes the port. */
   reconnected(): Trader {
     return this.on(this.#server);
   }
 
-  /** The same trader on a server that has its account too. */
+  /** The same trader on another server that has its account. */
   on(server: TestServer): Trader {
     return new Trader(server, this.userId, this.signer, this.credentials, this.#retry);
   }
@@ -95,7 +95,7 @@ export class Trader {
     return { ...this.signer.sign(draft, { maker }).body, ...changes };
   }
 
-  /** A signed body with amounts of one's own, on the grid or not. */
+  /** A signed body with freely chosen amounts, on the grid or not. */
   bodyOf(market: OrderMarket, intent: Intent, makerAmount: number, takerAmount: number): PlacementBody {
     const draft = draftOrder({ outcomeIndex: 0, side: 'BUY', feeRateBps: FEE_BPS, ...intent, market });
     const amounts = { maker_amount: String(makerAmount), taker_amount: String(takerAmount) };
@@ -106,7 +106,7 @@ export class Trader {
     return this.client.placeOrder(this.body(market, intent));
   }
 
-  /** Any request with this trader's key, and whatever is answered. */
+  /** Sends any request with this trader's key, and returns any answer. */
   send(method: string, path: string, payload?: unknown): Promise<Answer> {
     const request = this.client.prepareSigned(method, path, payload);
     return this.#server.request(method, path, request.body === '' ? undefined : request.body, request.headers);

@@ -230,12 +230,12 @@ export class TransportRig {
     });
   }
 
-  /** The present one, also while a test has its own. */
+  /** The present server, even while a test has its own. */
   get server(): TestServer {
     return this.#server!;
   }
 
-  /** For a test that ends its server, or needs another: the others keep theirs. */
+  /** For a test that ends its server or needs another one: the other tests keep theirs. */
   async withOwnServer(changes: Partial<ServerOptions>, run: () => Promise<void>): Promise<void> {
     const common = this.#server;
     this.#server = await startTransport(changes);

@@ -1,6 +1,7 @@
 /**
- * A program: the fused kernel decides batches, of which every other one has a forged signature. Its last line has how
- * many it accepted of each kind. A test starts it on a V8 that rounds every product, where this kernel must not serve.
+ * A program: the fused kernel decides batches, of which every other one has a forged signature. Its last line has the
+ * number of accepted batches of each kind. A test starts it on a V8 that rounds every product, where this kernel must
+ * not be used.
  */
 import { VERDICT } from '../../engine/verify/kernel/instance.ts';
 import { createKeccak } from '../../shared/crypto/fastKeccak.ts';

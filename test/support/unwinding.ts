@@ -1,4 +1,4 @@
-/** Fills of an engine, and what it takes to undo one: for tests of unwinding (RULES.md 17.40). */
+/** Fills of an engine, and the amounts that undo one: for tests of unwinding (RULES.md 17.40). */
 import { receivedIn, unwindingOf } from '../../engine/settlement/unwinding.ts';
 import { decodeEvents, type EventOf } from '../../shared/wire/events.ts';
 import type { EngineRig } from './engineRig.ts';

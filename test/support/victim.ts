@@ -1,12 +1,12 @@
 /**
- * Measures what an attack costs somebody else: the time that a bystander's requests take alone and during the attack.
- * The figures are printed and never asserted: another program on the machine would decide the test.
+ * Measures the cost of an attack for others: the time that a bystander's requests take alone and during the attack. The
+ * figures are printed and never asserted: another program on the machine would decide the test.
  */
 import type { TestContext } from 'node:test';
 import { formatShare, StealMeter } from '../../bench/report.ts';
 
 type VictimOptions = {
-  /** One request of the bystander. Whatever it throws fails the test. */
+  /** One request of the bystander. An exception fails the test. */
   readonly send: () => Promise<unknown>;
   /** Starts the attack; resolves when it is over. */
   readonly attack: () => Promise<unknown>;

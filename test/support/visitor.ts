@@ -6,7 +6,7 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playw
 import { type OpenedPage, openPageIn, startBrowser } from './browser.ts';
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-/** These judge how a view looks: its width and its colours decide. The other rules judge what it says. */
+/** These rules judge the look of a view, which depends on its width and colours. The other rules judge its content. */
 const RULES_OF_LOOKS = ['color-contrast', 'link-in-text-block', 'scrollable-region-focusable', 'target-size'];
 
 let browser: Promise<Browser> | undefined;
@@ -27,7 +27,7 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Ope
   return opened;
 }
 
-/** By the rules of axe-core, or by some of them. Needs a page with `bypassCSP`, or its script is refused. */
+/** Checks the rules of axe-core, or some of them. Needs a page with `bypassCSP`, otherwise its script is refused. */
 export async function assertAccessible(page: Page, rules?: readonly string[]): Promise<void> {
   if (!(await page.evaluate('"axe" in globalThis'))) await page.addScriptTag({ path: AXE });
   const violations: string[] = await page.evaluate(
@@ -44,8 +44,8 @@ export async function assertAccessible(page: Page, rules?: readonly string[]): P
 }
 
 /**
- * A view passes all rules of accessibility at 360 pixels in light, and those of its looks at 1280 in dark, and is not
- * wider than 360. What a view says depends on neither.
+ * A view passes all accessibility rules at 360 pixels in light, and the rules of its look at 1280 in dark, and is not
+ * wider than 360. The content of a view depends on neither.
  */
 export async function assertFitForAll(page: Page): Promise<void> {
   await page.setViewportSize({ width: 1280, height: 900 });

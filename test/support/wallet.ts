@@ -6,7 +6,7 @@ let wallets = 0;
 
 type TestWallet = PrivateKeyAccount & { readonly privateKey: string };
 
-/** Another one with every call. */
+/** Returns another wallet with every call. */
 export function makeWallet(): TestWallet {
   const privateKey = `0x${(0xa11ce0000 + ++wallets).toString(16).padStart(64, '0')}` as const;
   return { ...privateKeyToAccount(privateKey), privateKey };

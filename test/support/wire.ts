@@ -7,8 +7,8 @@ import { AUTH_HEADER, stringToSignV2 } from '../../shared/crypto/hmac.ts';
 export type WireAnswer = { status: number; head: string; body: string };
 
 /**
- * Everything that is answered on one connection. `first` is enough for a request that is whole; `all` says that nothing
- * more will be sent and takes what comes until the server closes.
+ * Collects all answers on one connection. `first` is enough for a complete request; `all` announces that nothing more
+ * will be sent and collects until the server closes.
  */
 export function onWire(port: number, bytes: Buffer, until: 'first' | 'all'): Promise<WireAnswer[]> {
   return new Promise((resolve) => {
@@ -32,7 +32,10 @@ export function onWire(port: number, bytes: Buffer, until: 'first' | 'all'): Pro
   });
 }
 
-/** Every whole answer in what was received. The one to HEAD names the length of a body that does not follow. */
+/**
+ * Returns every complete answer in the received bytes. The answer to HEAD names the length of a body that does not
+ * follow.
+ */
 function answersIn(received: Buffer, isHead: boolean): WireAnswer[] {
   const text = received.toString('latin1');
   const answers: WireAnswer[] = [];

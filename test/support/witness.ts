@@ -30,7 +30,7 @@ import {
 import { streamHeaders } from './witnessReads.ts';
 import type { OpenOrders } from './witnessReserved.ts';
 
-/** Trades are requested from a little before the last check started: one that is returned twice counts once. */
+/** Trades are requested from a little before the start of the last check: a trade returned twice counts once. */
 const OVERLAP_MS = 2000;
 const PAGE = 100;
 /** Placements of a round that are sent again although they were answered. */
@@ -127,7 +127,7 @@ export class Witness {
     }
   }
 
-  /** Null for an order the exchange does not know. */
+  /** Null for an order that the exchange does not know. */
   async #records(): Promise<Map<Order, OrderRecord | null>> {
     const records = new Map<Order, OrderRecord | null>();
     for (const order of this.#clients.orders) {
@@ -155,7 +155,7 @@ export class Witness {
         const tokens = Number(trade.token_quantity_atomic);
         const notionalMicro = Number(trade.notional_usdc_micro);
         addFill(taker, tokens, notionalMicro);
-        // The other outcome costs what is left of a whole set.
+        // The other outcome costs one minus the price.
         const isSameOutcome = taker.body.outcome_index === maker.body.outcome_index;
         addFill(maker, tokens, isSameOutcome ? notionalMicro : tokens - notionalMicro);
       }
@@ -244,7 +244,7 @@ export class Witness {
     }
   }
 
-  /** Its private frames are the same at every place, end in what is open now, and explain what it read. */
+  /** Its private frames are the same at every place, end with the orders open now, and explain its reads. */
   async #checkHistory(index: number, records: ReadonlyMap<Order, OrderRecord | null>): Promise<void> {
     const { trader, history } = this.#clients.accounts[index]!;
     const open = new Map<string, OpenOrders>(this.#clients.markets.map(({ id }) => [id, new Map()]));
@@ -265,7 +265,7 @@ export class Witness {
     }
   }
 
-  /** USDC in all and of it reserved; per market Yes and No in all, and of each reserved. */
+  /** USDC in total and reserved; per market Yes and No in total, and of each the reserved part. */
   async #holdings({ trader }: Account): Promise<{ usdc: number; reserved: number; tokens: number[][] }> {
     const { usdc, tokens } = await trader.client.balances();
     const rows = this.#clients.markets.map(({ id }) => {

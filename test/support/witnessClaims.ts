@@ -10,7 +10,7 @@ const CLAIM_ATOMIC = 3_000_000;
 export type Claimant = {
   trader: Trader;
   usdcMicro: number;
-  /** Decided markets whose payout it has not, and of them those that it has asked for. */
+  /** Decided markets whose payout it has not received, and the ones among them that it has claimed. */
   claims: readonly string[];
   claiming: readonly string[];
 };
@@ -33,7 +33,7 @@ export function claimed(account: Claimant, market: string): void {
   for (const list of ['claims', 'claiming'] as const) account[list] = account[list].filter((id) => id !== market);
 }
 
-/** A claim pays once, so the answer that was missed can be asked for again (RULES.md 14.24). */
+/** A claim pays once, so a missed answer can be requested again (RULES.md 14.24). */
 export async function repeatClaims(accounts: readonly Claimant[]): Promise<void> {
   for (const account of accounts) {
     for (const market of account.claiming) {

@@ -1,6 +1,6 @@
 /**
- * The commands of a witness (witness.ts): each is one of several accounts, and sent with a key or without one. The
- * answers are what its clients know of the exchange.
+ * The commands of a witness (witness.ts): each is sent by one of several accounts, with a key or without one. The
+ * answers are all that its clients know of the exchange.
  */
 import assert from 'node:assert/strict';
 import type { ApiError } from '../../shared/client/http.ts';
@@ -47,10 +47,10 @@ export class WitnessClients {
   readonly markets: OrderMarket[];
   readonly accounts: Account[];
   readonly keyed = new KeyedRequests();
-  /** Whatever is not known to be over. */
+  /** Orders that are not known to be over. */
   orders: Order[] = [];
   deposits: Deposit[] = [];
-  /** Where it reads, and follows private frames, since the last round has begun. */
+  /** The places where it has read and followed private frames since the last round began. */
   places: readonly TestServer[] = [];
   readonly #random: () => number;
   readonly #mayDiskFill: boolean;
@@ -136,7 +136,7 @@ export class WitnessClients {
     this.accounts[order.trader]!.history.acknowledged(order.hash, false);
   }
 
-  /** With a key or without one, and if it has one again until there is an answer. */
+  /** Sends with a key or without one; with a key it repeats the request until there is an answer. */
   #send<T>(
     what: string,
     send: (options: { idempotencyKey?: string }) => Promise<T>,
@@ -152,7 +152,7 @@ export class WitnessClients {
     return told(this.keyed.first(asked), onDone, onRefused);
   }
 
-  /** Where the exchange answers now. */
+  /** A client at the present address of the exchange. */
   #client(index: number) {
     return this.accounts[index]!.trader.client;
   }
@@ -217,13 +217,13 @@ export class WitnessClients {
     this.accounts[order.trader]!.history.acknowledged(order.hash, true);
   }
 
-  /** One that rests as far as its owner knows. */
+  /** Returns an order that rests, as far as its owner knows. */
   #anyOpen(index: number): Order | undefined {
     const open = this.orders.filter((order) => order.trader === index && isAccepted(order) && order.cancel === 0);
     return open[this.below(open.length)];
   }
 
-  /** Both sides of both outcomes around the middle: about half of what meets mints or merges sets. */
+  /** Orders on both sides of both outcomes around the middle: about half of the matches mint or merge sets. */
   #intent(market: number): OrderIntent {
     const die = this.below(100);
     return {
@@ -328,7 +328,7 @@ export class WitnessClients {
     return told(send(), () => [onDone(), end()], end);
   }
 
-  /** A claim pays once, so the answer that was missed can be asked for again (RULES.md 14.24). */
+  /** A claim pays once, so a missed answer can be requested again (RULES.md 14.24). */
   async #claim(index: number): Promise<Outcome> {
     const account = this.accounts[index]!;
     const market = account.claims.find((id) => !account.claiming.includes(id));
@@ -341,7 +341,7 @@ export class WitnessClients {
     );
   }
 
-  /** The open orders of a market, what is reserved in all, and one order that was acknowledged. */
+  /** Reads the open orders of a market, the reserved balances, and one acknowledged order. */
   async #read(index: number): Promise<Outcome> {
     const account = this.accounts[index]!;
     const market = this.markets[this.below(this.markets.length)]!.id;
@@ -370,7 +370,7 @@ export class WitnessClients {
     return told(
       this.#sendDeposit(deposit),
       () => this.#deposited(deposit),
-      // Nothing that a client does wrong; what the administrator's own disk does may stop him.
+      // No error of a client; a full disk of the administrator may stop the request.
       (error) => assert.ok(error.status >= 500, `a deposit is never refused: ${error.message}`),
     );
   }
@@ -385,7 +385,7 @@ export class WitnessClients {
     this.deposits = this.deposits.filter((other) => other !== deposit);
   }
 
-  /** A reference moves money once, so the answer that was missed can be asked for again. */
+  /** A reference moves money once, so a missed answer can be requested again. */
   async repeatDeposits(): Promise<void> {
     for (const deposit of this.deposits) {
       await this.#sendDeposit(deposit);

@@ -29,7 +29,7 @@ type Frame = {
   readonly isOpen: boolean;
   readonly remaining: string;
   readonly tokens: number;
-  /** When it happened, by the leader's clock, and when each place has shown it: members and clients have one clock. */
+  /** When it happened, by the leader's clock, and when each place has shown it: members and clients share one clock. */
   readonly happenedMs: number;
   readonly shownMs: Map<string, number>;
 };
@@ -88,7 +88,7 @@ export class AccountHistory {
     for (const stream of this.#streams.splice(0)) stream.end();
   }
 
-  /** An order that may be placed from now on, and what it locks then. */
+  /** An order that may be placed from now on, and the amount that it then locks. */
   sent(hash: string, asset: LockedAsset): void {
     this.#locks.set(hash, asset);
   }
@@ -212,7 +212,7 @@ export class AccountHistory {
     assert.fail(`${what}, ${staleMs} ms stale, are not explained by the history, ${this.#around(read)}`);
   }
 
-  /** The states of a market that a read can have seen, the first of them that of the last frame that was known. */
+  /** The states of a market that a read can have seen; the first is the state after the last frame that was known. */
   #states(market: string, read: Asked & { readonly answeredMs: number }): OpenOrders[] {
     const frames = this.#framesOf(market);
     const least = this.#leastFor(read, frames);
@@ -251,7 +251,7 @@ export class AccountHistory {
     assert.fail(`${what}, ${staleMs} ms stale, is not explained by the history, ${this.#around(read)}`);
   }
 
-  /** For whoever looks for the reason: what a read can have seen, and what was known then. */
+  /** For a failure report: what a read can have seen, and what was known then. */
   #around(read: Asked & { readonly answeredMs: number }): string {
     const since = (ms: number): string => `${ms - read.askedMs} ms`;
     const open = [...this.#before].map(([market, orders]) => {
@@ -276,8 +276,8 @@ export class AccountHistory {
   }
 
   /**
-   * The number of the last of these frames that the read has to show: it had been shown, or what it says had been
-   * answered. 0 if there is none.
+   * The number of the last frame that the read has to reflect: it had been shown, or its change had been answered. 0 if
+   * there is none.
    */
   #leastFor({ place, askedMs, staleMs }: Asked, frames: readonly Frame[]): number {
     const knownMs = askedMs - staleMs - ROUNDED_MS;

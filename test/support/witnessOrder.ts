@@ -1,4 +1,4 @@
-/** An order as the client of the witness (witness.ts) knows it, and what it has done to its account. */
+/** An order as the client of the witness (witness.ts) knows it, and its effect on the account. */
 import type { OrderRecord, PlacementBody, PlacementResponse } from '../../shared/client/types.ts';
 
 /** Progress of a cancel of the order; a later word includes the ones before. */
@@ -39,7 +39,7 @@ export function raise(order: Order, cancel: Cancel): void {
   if (cancel > order.cancel) order.cancel = cancel;
 }
 
-/** Nobody but a replacement has asked for its cancel, and there is none. */
+/** Only a replacement has asked for its cancel, and there was none. */
 export function stays(order: Order): void {
   if (order.cancel === CANCEL.ASKED && !order.isMassAsked) order.cancel = CANCEL.NONE;
 }

@@ -1,6 +1,6 @@
 /**
- * Open orders lock a part of the balances of their account: an order that buys locks the USDC that are left of it, one
- * that sells locks outcome tokens (RULES.md 3.1).
+ * Open orders lock a part of the balances of their account: a buy order locks its remaining USDC, a sell order locks
+ * outcome tokens (RULES.md 3.1).
  */
 import type { Json } from './server.ts';
 
@@ -9,10 +9,10 @@ export type OpenOrders = Map<string, string>;
 /** USDC, or the outcome of which an order sells tokens. */
 export type LockedAsset = 'usdc' | 0 | 1;
 type Tokens = readonly [yesAtomic: number, noAtomic: number];
-/** As an answer has it, with a row for each market. */
+/** As in an answer, with a row for each market. */
 export type Reserved = { readonly usdcMicro: number; readonly tokens: ReadonlyMap<string, Tokens> };
 
-/** @param markets those in which the account has orders */
+/** @param markets the markets in which the account has orders */
 export function reservedIn({ usdc, tokens }: Json, markets: readonly string[]): Reserved {
   const rows = new Map<string, [number, number]>(markets.map((id) => [id, [0, 0]]));
   for (const { market_id, outcome_index, reserved } of tokens) {
@@ -23,9 +23,8 @@ export function reservedIn({ usdc, tokens }: Json, markets: readonly string[]): 
 }
 
 /**
- * True if each market was in one of its states, the tokens in it show which, and the USDC of all together are those of
- * the answer. Markets can be in different shards, whose events come one after the other, so each has a state of its
- * own.
+ * True if each market was in one of its states, as its tokens show, and the USDC of all of them together equal the
+ * answer. Markets may be in different shards, whose events come one after the other, so each has a state of its own.
  */
 export function areExplained(
   { usdcMicro, tokens }: Reserved,

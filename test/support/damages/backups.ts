@@ -1,7 +1,7 @@
 /**
- * Folders of backups for the battery of damages: one with three points of an exchange, of which the newest has what the
- * others do not, and beside it, under the names that its files have, what stands in their place where another
- * exchange's or an older one was put there.
+ * Folders of backups for the battery of damages: one with three points of an exchange, of which the newest has data
+ * that the others lack. Beside it, under the names of its files, are the files that replace them when another
+ * exchange's or an older file was put there.
  */
 import { chownSync, copyFileSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -19,11 +19,11 @@ export type Backups = {
   readonly earlier: string;
   readonly other: string;
   readonly framesBefore: number;
-  /** By its name: the rows of the databases that the point restores to. */
+  /** By name of the point: the rows of the databases that it restores. */
   readonly rows: ReadonlyMap<string, ReadonlySet<string>>;
 };
 
-/** By the letter of the tables. */
+/** Points by the letter of the tables. */
 const LETTERS = ['L', 'M', 'N'];
 
 function pointsOf(folder: string): readonly Point[] {
@@ -51,7 +51,7 @@ export function pathIn(folder: string, file: string, letter = 'N'): string {
   return of === 'journal-0.db' ? lastSegment(point.journals[0]!) : partIn(point, of!);
 }
 
-/** Of the user of the exchange. */
+/** Owned by the user of the exchange. */
 function emptyFolder(): string {
   const folder = copyOf(temporaryDirectory());
   chownSync(folder, NOBODY, NOBODY);
@@ -80,12 +80,12 @@ function standIns(whole: string, files: readonly string[], bytesFor: (file: stri
   return folder;
 }
 
-/** Of a part, that of the newest point. */
+/** Returns the letter of the newest point for a part. */
 export function letterOf(file: string): string {
   return /^points\/([LMN])\.json$/.exec(file)?.[1] ?? 'N';
 }
 
-/** The rows are those in the databases of the directory, null where none was made. */
+/** Returns the rows in the databases of the directory; null if none was made. */
 export async function restoredRows(host: AdminHost, folder: string, ...options: string[]) {
   const into = join(dirname(emptyFolder()), 'restored');
   const seen = await host.run(into, 'restore', folder, '--as-it-was', ...options);

@@ -1,4 +1,6 @@
-/** Every cell of a row of the tables of data/docs/damages.md, as it is seen, and what no entry allows. */
+/**
+ * Fills every cell of a row of the tables of data/docs/damages.md with what was seen, and lists what no entry allows.
+ */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -15,7 +17,7 @@ const NEXT_STEP =
 type Cells = Pick<Row, 'start' | 'verify' | 'audit' | 'repair'>;
 type Outcome = { readonly cells: Cells; readonly texts: string; readonly wrong: readonly string[] };
 
-/** The words of the tables for what was seen. */
+/** The words of the tables for the observed results. */
 function wordOf(what: keyof Cells, { code, text }: Seen, accepted?: Seen): string {
   if (what === 'start') {
     if (code !== 0) return 'refused';

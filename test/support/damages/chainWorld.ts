@@ -1,6 +1,6 @@
 /**
- * Directories for the battery of damages of an exchange that settles on a chain: it was killed after deposits, trades
- * and withdrawals that the chain has made, the same at an earlier time, and one of another exchange and chain.
+ * Directories for the battery of damages, of an exchange that settles on a chain: one killed after deposits, trades and
+ * withdrawals that the chain has made, the same at an earlier time, and one of another exchange and chain.
  */
 import { toHex } from 'viem';
 import type { OrderMarket } from '../../../shared/client/order.ts';
@@ -16,7 +16,7 @@ const LIMITS = { MOST_HEAD_AGE_MS: '3600000', MOST_SETTLEMENT_WAIT_MS: '3600000'
 
 type OnChain = { readonly rig: ChainRig; readonly server: TestServer; readonly settings: Record<string, string> };
 
-/** The chain goes on meanwhile, so that its blocks become final. */
+/** The chain goes on in the meantime, so that its blocks become final. */
 function finalized<T>({ rig }: OnChain, what: string, look: () => Promise<T | undefined | false>): Promise<T> {
   return eventually(what, async () => {
     await rig.client.mine({ blocks: 8 });

@@ -1,6 +1,6 @@
 /**
- * Directories for the battery of damages of a member of a cluster, alone in it: it was killed after trades that the log
- * has, the same at an earlier time, and one of another cluster.
+ * Directories for the battery of damages, of the only member of a cluster: one killed after trades that the log has,
+ * the same at an earlier time, and one of another cluster.
  */
 import { foundNew } from '../../../engine/admin/clusterFound.ts';
 import type { OrderMarket } from '../../../shared/client/order.ts';

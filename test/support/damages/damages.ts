@@ -20,7 +20,7 @@ const SEED = 48;
 
 type Damage = (path: string, name: string, world: Pick<World, 'other' | 'earlier' | 'framesBefore'>) => void;
 
-/** In their order in the table. */
+/** Damages in their order in the table. */
 export const DAMAGES: Readonly<Record<string, Damage>> = {
   'flipped byte': (path, _, world) => {
     const { at } = placeIn(path, world.framesBefore);

@@ -1,8 +1,8 @@
 /**
- * The places at which files are damaged, so that every run says the same. Of `control.db` that is a page with accounts
- * and of `read.db` one with orders, neither of which is in the write-ahead log too, of a write-ahead log the frame in
- * its middle (of control.db's the first one after an account with money was made), of a member's mark one of its two
- * copies, of any other file the middle of what is written in it.
+ * The places at which files are damaged, so that every run has the same results. In `control.db` it is a page with
+ * accounts and in `read.db` one with orders, neither of which is also in the write-ahead log; in a write-ahead log the
+ * frame in its middle (in control.db's the first one after an account with money was made); in a member's mark one of
+ * its two copies; in any other file the middle of its content.
  */
 import { copyFileSync, existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -13,16 +13,16 @@ export const PAGE_BYTES = 4096;
 const WAL_HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 const FRAME_BYTES = FRAME_HEADER_BYTES + PAGE_BYTES;
-/** By database, the table whose oldest rows are damaged: what is in the middle of the file is not always the same. */
+/** By database, the table whose oldest rows are damaged: the middle of the file does not always hold the same rows. */
 const DAMAGED_TABLES: Readonly<Record<string, string>> = {
   'control.db': 'users',
   'read.db': 'orders',
   'settlement.db': 'escrows',
   'ramp.db': 'deals',
 };
-/** Where the second copy in held.mark begins, and a byte of its text. */
+/** The offset of the second copy in held.mark, and a byte of its text. */
 const HELD_MARK = { copy: 16 << 10, text: 200 } as const;
-/** Those of both salts, in the header of the log and in each frame of it. */
+/** Offsets of both salts, in the header of the log and in each of its frames. */
 const SALTS = { header: 16, frame: 8, bytes: 8 } as const;
 
 /** `at` is the byte to flip, `page` where the page begins that is zeroed, `end` where the file is cut. */
@@ -46,7 +46,7 @@ export function placeIn(path: string, framesBefore: number): Place {
   return { at, page: Math.floor(at / PAGE_BYTES) * PAGE_BYTES, end: at };
 }
 
-/** Frames of a write-ahead log since it began anew. */
+/** Returns the frames of a write-ahead log since it last restarted. */
 export function framesOf(path: string): number {
   const bytes = existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
   let frames = 0;

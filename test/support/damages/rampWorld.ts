@@ -1,4 +1,7 @@
-/** ramp.db for the battery of damages: the sandbox provider is another program than the exchange, in its directory. */
+/**
+ * Makes ramp.db for the battery of damages: the sandbox provider is a program of its own with its file in the
+ * exchange's directory.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync } from 'node:fs';
@@ -17,7 +20,7 @@ const START_MS = 1_700_000_000_000;
 const CUSTOMER = `0x${'c0'.repeat(20)}`;
 const RAMP_FILE = 'ramp.db';
 
-/** Deals that are over, as a provider leaves them that was stopped; a later one has those of an earlier one as well. */
+/** Deals that are over, as a stopped provider leaves them; a later directory also has those of an earlier one. */
 export function fillRamp(directory: string, { deals, isOther = false }: { deals: number; isOther?: boolean }): void {
   const path = join(directory, RAMP_FILE);
   const store = new RampStore(path);

@@ -1,10 +1,10 @@
-/** The rows that can be read out of the databases of a directory, whatever is damaged in them. */
+/** Reads the rows that can be read from the databases of a directory, whatever is damaged in them. */
 import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { SqlitePages } from '../../../shared/base/sqlitePages.ts';
 
-/** Every row that can be read out of a database of the directory, or out of one that was set aside. */
+/** Every row that can be read from a database of the directory, or from one that was set aside. */
 export function readable(directory: string): Set<string> {
   const rows = new Set<string>();
   for (const name of readdirSync(directory)) {

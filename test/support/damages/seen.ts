@@ -1,4 +1,6 @@
-/** Commands of the battery of damages on one copy of the directory, and everything that an operator sees of them. */
+/**
+ * Runs commands of the battery of damages on one copy of the directory, and collects everything that an operator sees.
+ */
 import { type ChildProcess, execFileSync, fork } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -18,7 +20,7 @@ export type Seen = {
   readonly text: string;
 };
 
-/** A warning or an error of the log, and what is printed beside it. */
+/** Returns the warnings and errors of the log, and other printed lines. */
 function linesOf({ stdout, stderr }: TestServer): string[] {
   const logged = stdout.flatMap((line) => {
     if (!line.startsWith('{')) return [];
@@ -30,7 +32,10 @@ function linesOf({ stdout, stderr }: TestServer): string[] {
   return [...logged, ...stderr];
 }
 
-/** A start, and whether it tells the accounts what they were told before. The exchange is killed afterwards. */
+/**
+ * Starts the exchange, and checks whether it shows accounts what it had shown them before. The exchange is killed
+ * afterwards.
+ */
 export async function start(directory: string, world: World): Promise<Seen> {
   const server = new TestServer(directory, '1');
   try {

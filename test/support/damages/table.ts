@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 
 const DOCUMENT = new URL('../../../data/docs/damages.md', import.meta.url);
-/** The words before the name say what the file is of, where it is not a data directory's. */
+/** The words before the name say to what the file belongs, unless it is in a data directory. */
 const HEADING = /^## (?:(\S.*): )?`([^`]+)`/;
 const REPAIR = /^\| damage \| start \| says \| verify \| audit \| `([a-z ]+)` \|$/;
 
@@ -19,7 +19,7 @@ export type Row = {
   readonly command: readonly string[];
 };
 
-/** Of a folder of backups. */
+/** A row about a folder of backups. */
 export type BackupRow = {
   readonly file: string;
   readonly damage: string;

@@ -1,7 +1,7 @@
 /**
  * Directories for the battery of damages: one of an exchange that was killed after trades, cancels, withdrawals, keys
- * and restarts, so that something is in every file and in every write-ahead log; the same at an earlier time; and one
- * of another exchange. All belong to a user without rights, as in production.
+ * and restarts, so that every file and every write-ahead log has content; the same at an earlier time; and one of
+ * another exchange. All belong to a user without rights, as in production.
  */
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -18,10 +18,13 @@ import { framesOf } from './places.ts';
 import { fillRamp } from './rampWorld.ts';
 import { readable } from './readable.ts';
 
-/** A stop makes a snapshot of every record. While the usual settings trade none is due: it would be of any of them. */
+/**
+ * A stop makes a snapshot of every record. With the usual settings no snapshot is due while trading, so its moment
+ * would be random.
+ */
 const SNAPSHOT_AT_STOP = { SNAPSHOT_EVERY: '1' };
 const ROUNDS = 60;
-/** So many that the oldest ones have a page of their own. */
+/** So many accounts that the oldest ones have a page of their own. */
 const ACCOUNTS = 80;
 
 export type World = {
@@ -40,7 +43,7 @@ export type World = {
   readonly changing: ReadonlySet<string>;
   /** The program that reads the file, where that is not the exchange. */
   readonly start?: (directory: string, world: World) => Promise<{ readonly code: number; readonly text: string }>;
-  /** Of the member of a cluster. */
+  /** Only for the member of a cluster. */
   readonly awaitLead?: (server: TestServer) => Promise<unknown>;
 };
 
@@ -92,7 +95,7 @@ export function emptyLogs(directory: string): void {
   }
 }
 
-/** Of the file, or of the file and the log beside it. */
+/** Reads the file, or the file with the log beside it. */
 function movementsIn(control: string, withLog: boolean): number {
   const directory = temporaryDirectory();
   for (const end of withLog ? ['', '-wal'] : ['']) cpSync(control + end, join(directory, `control.db${end}`));
@@ -104,7 +107,10 @@ function movementsIn(control: string, withLog: boolean): number {
   }
 }
 
-/** Of one that runs: it is killed, and ends in order with a snapshot of its end, and with everything in the files. */
+/**
+ * For a running exchange: kills it, then stops it in order with a snapshot of its end, so that everything is in the
+ * files.
+ */
 async function endWithSnapshot(server: TestServer): Promise<void> {
   await server.kill();
   await startAsNobody(server, SNAPSHOT_AT_STOP);
