@@ -49,6 +49,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/chain/markets.test.ts': CHAIN,
   'test/chain/nodes.test.ts': CHAIN,
   'test/chain/older.test.ts': CHAIN,
+  'test/chain/payments.test.ts': CHAIN,
   'test/chain/ramp.test.ts': CHAIN,
   'test/chain/restored.test.ts': CHAIN,
   'test/chain/rotation.test.ts': CHAIN,
