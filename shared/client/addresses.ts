@@ -86,9 +86,11 @@ export class Addresses {
 export function originOf(address: string): string {
   const url = URL.canParse(address) ? new URL(address) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new Error(`${address} is not the address of an exchange (https://…)`);
+    throw new Error(`${address.replace(/^.*@/s, '…@')} is not the address of an exchange (https://…)`);
   }
-  // Accepts no path, query or password, which the error message must not repeat.
-  if (url.href !== `${url.origin}/`) throw new Error(`${url.origin}: the address of an exchange ends with its host`);
+  // The error message must not repeat a password.
+  if (url.href !== `${url.origin}/`) {
+    throw new Error(`${url.origin}: the address of an exchange ends with its host; no path, query or password follows`);
+  }
   return url.origin;
 }

@@ -306,7 +306,7 @@ describe('pmx admin catalogue', () => {
     assert.match(errors[0]![2], /^error: ENOENT[^\n]*\n$/);
     assert.match(errors[1]![2], /^error: no token of an operator\n {2}hint +ADMIN_TOKEN/);
     assert.match(errors[2]![2], /^error: invalid admin token /);
-    assert.match(errors[3]![2], /^error: missing required argument 'file'\n/);
+    assert.match(errors[3]![2], /^error: admin catalogue import needs <file>\n/);
   });
 });
 

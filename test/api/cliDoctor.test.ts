@@ -101,6 +101,10 @@ test('an exchange that is not there, or is something else', async (t) => {
   t.after(() => page.close());
   const other = { ...env, BASE_URL: `http://127.0.0.1:${(page.address() as AddressInfo).port}` };
   await assertFinding(other, 'reachable', 'fail', /answers, but not as the exchange does \(HTTP 404\)/);
+  const { code, err } = await new Pmx(other).run(['balances']);
+  assert.equal(code, 3);
+  const said = `the exchange at ${other.BASE_URL} was not reached: something else answered`;
+  assert.ok(err.startsWith(`error: ${said} (UNKNOWN, HTTP 404)\n`), err);
   const mapped = { ...env, BASE_URL: baseUrl.replace('127.0.0.1', '[::ffff:127.0.0.1]') };
   await assertFinding(mapped, 'encryption', 'fail', /others on the way can read and change/);
 });

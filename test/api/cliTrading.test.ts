@@ -106,6 +106,7 @@ describe('placing', () => {
       ['claim'],
       ['dance'],
       ['markets', 'dance'],
+      ['markets', 'list', '--status', 'open'],
       ['balances', '--colour', 'red'],
       ['balances', '--timeout', 'never'],
       ['balances', '--url', 'nowhere'],
@@ -135,6 +136,8 @@ describe('placing', () => {
     assert.ok(order_id);
     const piped = await pmx.run(['place', '--file', '-', '--json'], { input: JSON.stringify(order) });
     assert.equal(piped.code, 0, piped.err);
+    const inWords = { ...order, market_id: undefined, market: market.id.slice(0, -8) };
+    assert.equal((await pmx.json('place', '--file', file('words.json', inWords))).status, 'open');
     const exact = { market_id: market.id, side: 'SELL', maker_amount: '5000000', taker_amount: '4500000' };
     const batch = await pmx.run(['place', '--file', file('two.json', [order, exact]), '--json']);
     assert.equal(batch.code, 1, 'one of them fails: there is nothing to sell');
@@ -347,7 +350,7 @@ describe('looking', () => {
     assert.ok((await pmx.lines('balances'))[1]?.startsWith('USDC'));
     assert.equal((await pmx.json('balances')).usdc.available, '994000000');
     assert.equal((await pmx.json('positions', '--market', traded.id))[0].quantity, '9950000');
-    assert.ok((await pmx.lines('positions')).join().includes('0.60 '));
+    assert.match((await pmx.lines('positions'))[1]!, /^Yes +9\.95 +0\.60 +0 /);
     const { pnl_24h, redeemable } = await pmx.json('portfolio');
     assert.ok(pnl_24h.computed_at && redeemable.length === 0);
     assert.ok((await pmx.lines('portfolio')).some((line) => /^available +994 USDC$/.test(line)));
@@ -365,8 +368,9 @@ describe('looking', () => {
     assert.ok((await pmx.json('notifications', 'read')).marked > 0);
     assert.match((await pmx.lines('notifications', 'list'))[0]!, /^0 unread$/);
 
-    await pmx.json('split', traded.id, '10');
-    assert.equal((await pmx.json('merge', traded.id, '10')).amount, '10000000');
+    assert.deepEqual(await pmx.lines('split', traded.id, '10'), ['split: 10 USDC']);
+    assert.deepEqual(await pmx.lines('merge', traded.id, '4.5'), ['merged: 4.5 USDC']);
+    assert.equal((await pmx.json('merge', traded.id, '5.5')).amount, '5500000');
     await server.admin.resolveMarket(traded.id, { outcome_index: 0 });
     const claimed = await eventually('it can be claimed', async () => {
       const answers = await pmx.json('claim', '--all');

@@ -13,7 +13,7 @@ import { UsageError } from './frame/errors.ts';
 import { EXIT, EXIT_MEANINGS, explain, linesOf } from './frame/explain.ts';
 import { GLOBAL_OPTIONS } from './frame/globalOptions.ts';
 import { type Output, paintFor, type Terminal } from './frame/terminal.ts';
-import { printableLines } from './frame/text.ts';
+import { printableJson, printableLines } from './frame/text.ts';
 import { programVersion } from './frame/version.ts';
 
 const PAGE_WIDTH = 100;
@@ -100,6 +100,8 @@ function describe(parent: CommanderCommand, spec: Command, terminal: Terminal, a
     command.addArgument(argumentOf(command, name, argument));
   }
   for (const [name, option] of Object.entries(spec.options)) command.addOption(optionOf(name, option));
+  // Commander would name the first argument that is missing, and no option.
+  Object.assign(command, { missingArgument: () => command.error(`error: ${missingIn(spec, command)}`) });
   command.addHelpText('after', () => examplesOf(spec));
   command.action(async () => {
     const flags = globalFlags(command.optsWithGlobals());
@@ -185,14 +187,28 @@ function oneOf(choices: readonly string[], value: string): string {
 function givenOf(spec: Command, command: CommanderCommand): Record<string, unknown> {
   const options = command.opts();
   const names = Object.keys(spec.options);
+  const missing = missingIn(spec, command);
+  if (missing !== null) throw new UsageError(missing);
   const given = Object.fromEntries(names.map((name) => [name, options[attributeOf(name)] ?? defaultOf(spec, name)]));
-  const missing = names.filter((name) => spec.options[name].required && given[name] === undefined);
-  if (missing.length > 0) throw new UsageError(`${spec.name} needs ${missing.map((name) => `--${name}`).join(', ')}`);
   for (const name of names) checkChoices(name, spec.options[name], given[name]);
   return {
     ...given,
     ...Object.fromEntries(Object.keys(spec.arguments).map((name, at) => [name, command.processedArgs[at]])),
   };
+}
+
+/** Every argument and option that the command line lacks, in one message; null if there are all. */
+function missingIn(spec: Command, command: CommanderCommand): string | null {
+  const options = command.opts();
+  const missing = [
+    ...Object.entries(spec.arguments).flatMap(([name, { optional }], at) =>
+      optional || at < command.args.length ? [] : [`<${name}>`],
+    ),
+    ...Object.entries(spec.options).flatMap(([name, { required }]) =>
+      required && options[attributeOf(name)] === undefined ? [`--${name}`] : [],
+    ),
+  ];
+  return missing.length === 0 ? null : `${spec.name} needs ${missing.join(', ')}`;
 }
 
 function attributeOf(name: string): string {
@@ -237,7 +253,7 @@ async function runCommand(command: Command, given: Record<string, unknown>, cont
 /** PROGRAM-1. */
 function print({ value, lines, isPainted }: Result, { isJson, terminal }: Context): void {
   const text = lines.join('\n');
-  if (isJson) terminal.out.write(`${JSON.stringify(value, null, 2)}\n`);
+  if (isJson) terminal.out.write(`${printableJson(value, 2)}\n`);
   else if (lines.length > 0) terminal.out.write(`${isPainted ? text : printableLines(text)}\n`);
 }
 
@@ -250,7 +266,7 @@ function fail(
   if (interrupted.aborted) return EXIT.INTERRUPTED;
   const { failure, exitCode } = explain(error, at.join(', '));
   const paint = paintFor(err, env);
-  if (isJson) err.write(`${JSON.stringify(failure)}\n`);
+  if (isJson) err.write(`${printableJson(failure)}\n`);
   else
     err.write(
       `${linesOf(failure)

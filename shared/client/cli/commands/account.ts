@@ -50,7 +50,7 @@ const positions = command({
       names.outcome(row.market_id, row.outcome_index),
       decimal(row.quantity),
       shownPrice(row.average_entry_price),
-      row.realized_pnl,
+      row.realized_pnl && decimal(microOf(row.realized_pnl)),
       row.claimed ? 'claimed' : '',
       names.title(row.market_id),
     ]);
@@ -249,7 +249,7 @@ const conversions = (['split', 'merge'] as const).map((name) =>
     run: async (context, { market, amount, 'idempotency-key': key }) => {
       const client = await context.client();
       const answer = await client[name](await context.marketId(market), Number(unitsOf('amount', amount)), key);
-      return { value: answer, lines: [`${answer.message}: ${decimal(answer.amount)}`] };
+      return { value: answer, lines: [`${answer.message}: ${decimal(answer.amount)} USDC`] };
     },
   }),
 );

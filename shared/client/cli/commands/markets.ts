@@ -1,5 +1,6 @@
 /** Finding markets and events. */
 import { CANDLE_INTERVALS } from '../../../api/candles.ts';
+import { MARKET_STATUS_NAMES } from '../../../base/codes.ts';
 import type { ExchangeClient } from '../../client.ts';
 import type { Candles, CandlesQuery, Market, MarketEvent, Ticker } from '../../types.ts';
 import { command, type OptionSpecs } from '../frame/command.ts';
@@ -10,7 +11,12 @@ import { OUTCOME_OPTION } from '../frame/outcomeNames.ts';
 import { columns, decimal, facts, shownPrice } from '../frame/text.ts';
 
 const FILTERS = {
-  status: { value: 'name', description: 'active, locked, resolved, …, or all', fallback: 'active' },
+  status: {
+    value: 'name',
+    description: 'of this status, or all',
+    choices: [...MARKET_STATUS_NAMES, 'all'],
+    fallback: 'active',
+  },
   category: { value: 'name', description: 'of this category' },
   limit: { value: 'number', description: 'how many at most (100)', fallback: '20' },
   offset: { value: 'number', description: 'how many to leave out', fallback: '0' },
@@ -159,7 +165,7 @@ export const EVENTS = [
     access: 'anyone',
     options: {
       ...FILTERS,
-      status: { value: 'name', description: 'of this status', fallback: 'all' },
+      status: { value: 'name', description: 'of this status, or all', fallback: 'all' },
       search: { value: 'words', description: 'by words of the title' },
     },
     examples: ['events list --category Sports', 'events list --search final --json'],

@@ -7,6 +7,7 @@ import type { Context } from '../frame/context.ts';
 import { UsageError } from '../frame/errors.ts';
 import { numberOf } from '../frame/orderForm.ts';
 import { untilInterrupted, writeLine } from '../frame/terminal.ts';
+import { printableJson } from '../frame/text.ts';
 
 type Event = BookEvent | UserEvent;
 
@@ -75,7 +76,7 @@ export async function follow(
     for await (const event of feed) {
       if (only.length > 0 && !only.includes(event.type)) continue;
       if (left-- <= 0) break;
-      await writeLine(terminal.out, JSON.stringify(event));
+      await writeLine(terminal.out, printableJson(event));
       if (left === 0) stream.close();
     }
   };

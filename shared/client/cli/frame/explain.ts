@@ -50,7 +50,8 @@ const UNAUTHORIZED = 401;
 
 /** @param at the address that was asked, for people who have several */
 export function explain(error: unknown, at = ''): Explained {
-  if (error instanceof ApiError) return explainRefusal(error);
+  const exchange = at === '' ? 'the exchange' : `the exchange at ${at}`;
+  if (error instanceof ApiError) return explainRefusal(error, exchange);
   if (error instanceof StreamError) {
     return { failure: withHint({ error: error.message, code: error.code }), exitCode: EXIT.REFUSED };
   }
@@ -78,10 +79,10 @@ export function explain(error: unknown, at = ''): Explained {
     const failure = { error: error.message, code: 'APPROVAL_NEEDED', details: error.approval, hint };
     return { failure, exitCode: EXIT.REFUSED };
   }
-  return explainOther(error, at === '' ? 'the exchange' : `the exchange at ${at}`);
+  return explainOther(error, exchange);
 }
 
-function explainRefusal(error: ApiError): Explained {
+function explainRefusal(error: ApiError, exchange: string): Explained {
   const { message, code, status, details, retryAfter, requestId } = error;
   const failure = {
     error: message,
@@ -91,8 +92,12 @@ function explainRefusal(error: ApiError): Explained {
     ...(retryAfter === null ? {} : { retry_after: retryAfter }),
     ...(requestId === null ? {} : { request_id: requestId }),
   };
-  // The answer of a proxy is no refusal.
-  if (!isRefusal(error)) return { failure: { ...failure, hint: DOCTOR }, exitCode: EXIT.NETWORK };
+  // The answer of a proxy, or of another server, is no refusal.
+  if (!isRefusal(error)) {
+    const words = code === 'UNKNOWN' ? '' : `, with: ${message}`;
+    const said = `${exchange} was not reached: something else answered${words}`;
+    return { failure: { ...failure, error: said, hint: DOCTOR }, exitCode: EXIT.NETWORK };
+  }
   return { failure: withHint(failure), exitCode: status === UNAUTHORIZED ? EXIT.SIGN_IN : EXIT.REFUSED };
 }
 

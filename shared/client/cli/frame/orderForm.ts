@@ -51,7 +51,7 @@ export type OrderGiven = {
   readonly nonce: string | undefined;
 };
 
-/** An order before its market is looked up. */
+/** An order before its market is looked up, which a file may name in words. */
 export type OrderForm = { readonly marketId: string; readonly draft: (market: MarketTerms) => OrderDraft };
 
 /** The parts of a market that an order depends on, its words, and the floor under the nonces of its maker. */
@@ -112,6 +112,7 @@ export function formsOf(content: unknown): OrderForm[] {
 
 const FILE_FIELDS: readonly string[] = [
   'market_id',
+  'market',
   'side',
   'outcome',
   'outcome_index',
@@ -144,8 +145,8 @@ function formOfFile(row: Record<string, unknown>, number: number): OrderForm {
   const isExact = 'maker_amount' in row;
   const unknown = Object.keys(row).find((name) => !(isExact ? EXACT_FIELDS : FILE_FIELDS).includes(name));
   if (unknown !== undefined) throw new UsageError(`order ${number} of the file has an unknown field ${unknown}`);
-  const { market_id: marketId, side } = row;
-  if (typeof marketId !== 'string') throw new UsageError(`order ${number} of the file has no market_id`);
+  const { market_id: id, market: marketId = id, side } = row;
+  if (typeof marketId !== 'string') throw new UsageError(`order ${number} of the file has no market and no market_id`);
   if (!SIDE_NAMES.includes(String(side).toUpperCase() as SideName)) {
     throw new UsageError(`the side of order ${number} of the file is buy or sell`);
   }
@@ -181,13 +182,14 @@ function exactDraft(
   outcomeIndex: Outcome,
   { market, feeRateBps, nonceFloor }: MarketTerms,
 ): OrderDraft {
-  const { maker: _m, signer: _s, taker: _t, salt: _x, signature: _y, outcome: _o, ...kept } = row;
+  const { maker: _m, signer: _s, taker: _t, salt: _x, signature: _y, outcome: _o, market: _k, ...kept } = row;
   return {
     time_in_force: 'GTC',
     nonce: nonceFloor,
     fee_rate_bps: feeRateBps,
     token_id: outcomeIndex === OUTCOME.YES ? market.yes_token_id : market.no_token_id,
     ...kept,
+    market_id: market.id,
     side: String(row['side']).toUpperCase(),
     outcome_index: outcomeIndex,
   } as OrderDraft;

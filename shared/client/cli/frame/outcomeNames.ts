@@ -22,6 +22,6 @@ export function outcomeOf(given: string, outcomes: readonly string[]): Outcome {
   const found = names.includes(wanted) ? wanted : starting.length === 1 ? starting[0] : undefined;
   const index = found === undefined ? COMMON_WORDS.indexOf(wanted) % 2 : names.indexOf(found);
   if (index === OUTCOME.YES || index === OUTCOME.NO) return index;
-  const words = [...new Set([...outcomes, 'yes', 'no'].map((name) => printable(name)))];
+  const words = [...outcomes, ...['yes', 'no'].filter((word) => !names.includes(word))].map((name) => printable(name));
   throw new UsageError(`the outcome ${printable(given)} is none of ${words.join(', ')}`);
 }

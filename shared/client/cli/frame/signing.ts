@@ -57,12 +57,19 @@ export async function signGiven(context: Context, client: ExchangeClient, given:
 async function formsGiven(context: Context, client: ExchangeClient, given: Ordering): Promise<OrderForm[]> {
   const { file, market } = given;
   if (file !== undefined && market !== undefined) throw new UsageError('the market is in the file: give one of both');
-  if (file !== undefined) return formsOf(await context.readJson(file));
+  if (file !== undefined) return withIds(context, formsOf(await context.readJson(file)));
   if (market === undefined) throw new UsageError(missingIn(given));
   const id = given['market-order'] ? await context.marketId(market) : market;
   const priced = given['market-order'] ? await pricedByBook(context, client, id, given) : given;
   const form = formOf(id, priced, context.terminal.clock.nowMs());
   return [{ ...form, marketId: await context.marketId(id) }];
+}
+
+/** A market that many orders name is looked up once. */
+async function withIds(context: Context, forms: readonly OrderForm[]): Promise<OrderForm[]> {
+  const ids = new Map<string, string>();
+  for (const { marketId: named } of forms) if (!ids.has(named)) ids.set(named, await context.marketId(named));
+  return forms.map((form) => ({ ...form, marketId: ids.get(form.marketId)! }));
 }
 
 async function pricedByBook(context: Context, client: ExchangeClient, id: string, given: Ordering): Promise<Ordering> {

@@ -63,6 +63,16 @@ export function printableLines(text: string): string {
   return text.replace(HIDDEN, (sign) => (sign === '\n' || sign === '\t' ? sign : MARK));
 }
 
+/** The same JSON value: a sign that a terminal would obey or hide is written as its escape. */
+export function printableJson(value: unknown, indent?: number): string {
+  return String(JSON.stringify(value, null, indent)).replace(HIDDEN, (sign) => (sign === '\n' ? sign : escaped(sign)));
+}
+
+function escaped(sign: string): string {
+  const units = Array.from({ length: sign.length }, (_, at) => sign.charCodeAt(at));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
+}
+
 /** A file without the byte order mark that some editors put before the first letter. */
 export function withoutMark(text: string): string {
   return text.startsWith('\ufeff') ? text.slice(1) : text;

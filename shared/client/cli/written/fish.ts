@@ -15,6 +15,7 @@ export function fishScript(groups: readonly CommandGroup[]): string {
   const withValue = valueOptions(nodes);
   return [
     '# fish: pmx completion fish > ~/.config/fish/completions/pmx.fish',
+    '# From ~/.config/fish/conf.d/pmx.fish it is also of `npx pmx` in a clone.',
     'function __pmx_at',
     '    set -l words (commandline -opc)',
     '    set -l plain',
@@ -41,6 +42,10 @@ export function fishScript(groups: readonly CommandGroup[]): string {
     `    ${LIST_PROFILES} $file 2>/dev/null`,
     'end',
     'complete -c pmx -f',
+    'function __pmx_after_npx',
+    '    complete -C (commandline -cp | string replace -r "^\\s*npx\\s+pmx(-cli)?" pmx)',
+    'end',
+    `complete -c npx -n 'string match -qr "^\\s*npx\\s+pmx(-cli)?\\s" (commandline -cp)' -f -a '(__pmx_after_npx)'`,
     ...nodes.flatMap(linesOf),
   ].join('\n');
 }

@@ -5,21 +5,34 @@ import { argumentsOf, LIST_PROFILES, type Node, nodesOf, optionsOf, SETTINGS_FIL
 export function zshScript(groups: readonly CommandGroup[]): string {
   const nodes = nodesOf(groups);
   return [
-    '#compdef pmx',
-    '# zsh: pmx completion zsh > "$fpath[1]/_pmx", then start a new shell',
+    '#compdef pmx npx',
+    '# zsh: pmx completion zsh > "$fpath[1]/_pmx", then start a new shell; also of `npx pmx` in a clone',
     '_pmx_profiles() {',
     `  local file="\${PMX_CONFIG:-\${XDG_CONFIG_HOME:-$HOME/.config}/${SETTINGS_FILE}}"`,
     `  compadd -- $(${LIST_PROFILES} "$file" 2>/dev/null)`,
     '}',
     ...nodes.map(functionOf),
-    'if [ "$funcstack[1]" = "_pmx" ]; then _pmx "$@"; else compdef _pmx pmx; fi',
+    'if [ "$funcstack[1]" = "_pmx" ]; then _pmx "$@"; else compdef _pmx pmx npx; fi',
   ].join('\n');
 }
+
+/** After npx the program is the second word; other programs are not ours. */
+const OF_NPX = [
+  '  if [[ $service == npx ]]; then',
+  '    [[ $CURRENT -gt 2 && $words[2] == pmx(|-cli) ]] || { _default; return }',
+  '    shift words; (( CURRENT-- ))',
+  '  fi',
+];
 
 /** One function for each word of the tree; it hands over to that of the next word. */
 function functionOf({ path, children, command }: Node): string {
   const options = [...optionsOf(command).map(optionText), "'(- *)--help[what the command does, with examples]'"];
-  const lines = [`${nameOf(path)}() {`, '  local context state line', '  typeset -A opt_args'];
+  const lines = [
+    `${nameOf(path)}() {`,
+    ...(path === '' ? OF_NPX : []),
+    '  local context state line',
+    '  typeset -A opt_args',
+  ];
   if (children.length === 0) {
     const args = argumentsOf(command).map(([name, spec]) => {
       return `'${spec.many ? '*' : ''}:${name}:${actionOf(spec)}'`;

@@ -46,6 +46,7 @@ test('an address that has more than a host is refused: its path would be cut off
     ['https://a.example/?venue=1', ends],
     ['https://a.example#x', ends],
     ['https://ann:secret@a.example', ends],
+    ['ftp://ann:secret@a.example', '…@a.example is not the address of an exchange'],
     ['ftp://a.example', 'ftp://a.example is not the address of an exchange'],
     ['a.example', 'a.example is not the address of an exchange'],
   ] as const) {

@@ -34,7 +34,7 @@ def origin_of(address: str) -> str:
         raise ValueError(f"{parts.scheme}://{host}: no address of an exchange (https://…)")
     origin = f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{'' if port is None else f':{port}'}"
     if parts.path not in ("", "/") or parts.query or parts.fragment or parts.username is not None:
-        raise ValueError(f"{origin}: the address of an exchange ends with its host")
+        raise ValueError(f"{origin}: the address of an exchange ends with its host; no path, query or password follows")
     return origin
 
 

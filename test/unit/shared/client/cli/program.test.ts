@@ -80,6 +80,15 @@ test('an unknown command is refused with a similar one', async () => {
   assert.equal((await pmx.failure(2, 'markets')).error, 'a command is missing');
 });
 
+test('one message names every argument and option that is missing', async () => {
+  const error = async (...args: string[]): Promise<string> => (await pmx.failure(2, ...args)).error;
+  assert.equal(await error('buy'), 'buy needs <market>, <amount>');
+  assert.equal(await error('record', 'rain'), 'record needs <file>');
+  assert.equal(await error('groups', 'set'), 'groups set needs <name>, --seconds, --most');
+  assert.equal(await error('groups', 'set', '--most', '5', 'quotes'), 'groups set needs --seconds');
+  assert.match((await pmx.run(['buy'])).err, /^error: buy needs <market>, <amount>\nTry it with --help\.\n$/);
+});
+
 test('bash completes commands, options and their values', async () => {
   const script = join(temporaryDirectory(), 'pmx.bash');
   writeFileSync(script, (await pmx.run(['completion', 'bash'])).out);
@@ -119,12 +128,43 @@ for (const shell of ['zsh', 'fish']) {
     assert.deepEqual([status, stderr], [0, '']);
     for (const { name } of commands) assert.ok(out.includes(name.split(' ').at(-1)!), name);
     if (shell !== 'fish') return;
-    const asked = spawnSync('fish', ['-c', `source ${script}; complete -C 'pmx place M --side '`], {
-      encoding: 'utf8',
-    });
-    assert.deepEqual([asked.stdout, asked.stderr], ['buy\tbuy or sell\nsell\tbuy or sell\n', '']);
+    for (const line of ['pmx place M --side ', 'npx pmx place M --side ', 'npx pmx-cli place M --side ']) {
+      const asked = spawnSync('fish', ['-c', `source ${script}; complete -C '${line}'`], { encoding: 'utf8' });
+      assert.deepEqual([asked.stdout, asked.stderr], ['buy\tbuy or sell\nsell\tbuy or sell\n', ''], line);
+    }
   });
 }
+
+/** Types the line and a tab in a terminal, and prints what comes until it has the words. */
+const ZSH_AT_WORK = `
+zmodload zsh/zpty
+zpty z zsh -f -i
+zpty -w z "stty cols 200; fpath=($1 \\$fpath); autoload -Uz compinit"
+zpty -w z "compinit -u -D; bindkey '^I' list-choices; print R''EADY"
+until_seen() { repeat 600 { zpty -r -t z line && out+=$line; [[ $out == *$1* ]] && return; sleep 0.05 }; return 1 }
+until_seen READY && out= && zpty -w -n z "$2"$'\t' && until_seen "$3"
+code=$?
+print -r -- "$out"
+zpty -d z
+exit $code`;
+
+const hasZsh = spawnSync('zsh', ['-c', 'true']).status === 0;
+test('zsh completes at a tab, also of npx pmx in a clone', {
+  skip: hasZsh ? false : 'zsh is not installed',
+}, async () => {
+  const folder = temporaryDirectory();
+  writeFileSync(join(folder, '_pmx'), (await pmx.run(['completion', 'zsh'])).out);
+  for (const [line, seen] of [
+    ['pmx place M --side ', 'buy   sell'],
+    ['npx pmx markets ', 'Find markets by words'],
+    ['npx pmx-cli keys ', 'Revoke an API key'],
+  ] as const) {
+    const { status, stdout } = spawnSync('zsh', ['-f', '-c', ZSH_AT_WORK, 'zsh', folder, line, seen], {
+      encoding: 'utf8',
+    });
+    assert.equal(status, 0, `${line}: ${stdout}`);
+  }
+});
 
 test('output that a full disk has lost is a failure, a reader that has left is none', {
   skip: !existsSync('/dev/full'),

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LINE } from '../../../../../shared/api/fields.ts';
-import { printable, printableLines, withoutMark } from '../../../../../shared/client/cli/frame/text.ts';
+import { printable, printableJson, printableLines, withoutMark } from '../../../../../shared/client/cli/frame/text.ts';
 
 const HIDDEN = [
   ...[0x00, 0x07, 0x0b, 0x1b, 0x7f, 0x9b, 0xad, 0x61c, 0x200b, 0x200d, 0x200e, 0x2028, 0x2029, 0x202a, 0x202e],
@@ -26,6 +26,16 @@ test('the catalogue accepts none of them in titles and outcomes (RULES.md 9.4)',
   const form = new RegExp(LINE.pattern, 'u');
   for (const code of HIDDEN) assert.doesNotMatch(`a${String.fromCodePoint(code)}b`, form, code.toString(16));
   for (const text of ['São Paulo: 5 °C?', '日本', 'नमस्ते', '❤\ufe0f', '']) assert.match(text, form);
+});
+
+test('JSON has them as escapes, so that it is the same value and a terminal shows it', () => {
+  for (const code of HIDDEN) {
+    const value = { title: `a${String.fromCodePoint(code)}b` };
+    const text = printableJson(value);
+    assert.match(text, /^[ -~]+$/, code.toString(16));
+    assert.deepEqual(JSON.parse(text), value);
+  }
+  assert.equal(printableJson({ title: 'a\nb' }, 1), '{\n "title": "a\\nb"\n}');
 });
 
 test('ends of lines and tabs stay in text of several lines, and nowhere else', () => {
