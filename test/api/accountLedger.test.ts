@@ -95,7 +95,7 @@ async function depositNamed(trader: Trader, micro: number, reference: string): P
   return given!;
 }
 
-/** As spreadsheets read it (RFC 4180). */
+/** Parses records as spreadsheets do (RFC 4180). */
 function csvRecords(csv: string): Record<string, string>[] {
   const lines = csv.split('\r\n');
   assert.equal(lines.pop(), '');
@@ -210,7 +210,7 @@ test('RULES.md 14.44 and 14.45: a referrer earns a tenth of fees, a maker gets a
   const second = await trade();
   const { rebates, summary, ...page } = await maker.client.ledger.rebates({ status: 'accrued' });
   const [rebate] = rebates;
-  // 0.05 tokens of fee are worth 0.03 USDC at 0.60; a quarter of it comes back.
+  // A fee of 0.05 tokens is worth 0.03 USDC at 0.60; a quarter of it is paid back.
   assert.deepEqual(rebates, [
     {
       id: rebate!.id,
@@ -298,7 +298,7 @@ function assertScopeMissing(answer: Answer): void {
 
 type Tokens = Readonly<Record<string, string>>;
 
-/** By market and outcome, zeros left out. */
+/** By market and outcome, without zeros. */
 function tokensBy(rows: readonly { market_id: string; outcome_index: number; quantity: bigint }[]): Tokens {
   const held = rows.filter(({ quantity }) => quantity !== 0n);
   return Object.fromEntries(held.map((row) => [`${row.market_id}/${row.outcome_index}`, String(row.quantity)]));
@@ -347,7 +347,7 @@ async function assertAgreeing(trader: Trader): Promise<{ usdc: bigint; realized:
   return { usdc, realized, entries: new Set(statement.entries.map(({ type, role }) => role ?? type)) };
 }
 
-/** One action of any kind; what is refused changes nothing. */
+/** One action of any kind; a refused action changes nothing. */
 async function act(random: Random, traders: readonly Trader[], markets: readonly OrderMarket[]): Promise<void> {
   const [trader, market] = [random.pick(traders), random.pick(markets)];
   const amount = (1 + random.below(9)) * 1_000_000;

@@ -124,7 +124,7 @@ describe('admin', () => {
     const frames = lines.filter(({ market_sequence }) => market_sequence !== null);
     for (const [i, { market_sequence, event }] of frames.entries()) {
       const next = frames[i + 1]?.market_sequence;
-      // A trade's frame is followed by that of its maker's level.
+      // A trade's frame is followed by the frame of its maker's level.
       if (next !== undefined) assert.equal(next, market_sequence + (event === 'trade' ? 2 : 1));
     }
   });

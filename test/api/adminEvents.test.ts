@@ -28,7 +28,7 @@ async function* events(from: TestServer): AsyncGenerator<Event> {
   }
 }
 
-/** The next event that is one of these. */
+/** Returns the next event of one of these types. */
 async function next(feed: AsyncGenerator<Event>, ...types: string[]): Promise<Event> {
   for (;;) {
     const { value, done } = await feed.next();

@@ -21,7 +21,7 @@ function unitIn(folder: string, settings: string): string {
   return path;
 }
 
-/** Without any variable of this process that names an exchange. */
+/** Without any environment variable that names an exchange. */
 function admin(cwd: string, args: readonly string[], more: Record<string, string> = {}) {
   const { PATH, HOME } = process.env;
   const command = [join(ROOT, 'shared/run.mjs'), join(ROOT, 'engine/admin/main.ts'), ...args];

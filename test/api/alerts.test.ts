@@ -49,7 +49,7 @@ async function openWebhook(scope: Scope): Promise<{ port: number; bodies: string
   return { port: await listen(scope, server), bodies };
 }
 
-/** As much of SMTP as one mail needs. */
+/** Implements as much of SMTP as one mail needs. */
 async function openMailbox(scope: Scope): Promise<{ port: number; text: () => string }> {
   let text = '';
   const server = createServer((socket) => {

@@ -22,7 +22,7 @@ async function traderWith(server: TestServer, allowedIps: string[], scopes: 'rea
   return trader.withKey(credentials);
 }
 
-/** With one line of X-Forwarded-For per entry, which fetch would join. */
+/** Sends one line of X-Forwarded-For per entry; fetch would join them. */
 function via(server: TestServer, trader: Trader, lines: string[], path = '/v1/user/balances'): Promise<Answer> {
   const { headers } = trader.client.prepareSigned('GET', path);
   return new Promise((resolve, reject) => {

@@ -106,7 +106,7 @@ describe('the audit log', () => {
       all.map(({ sequence }) => sequence),
       all.map((_, i) => all.length - i),
     );
-    // A refused login of an earlier test may be recorded meanwhile.
+    // A refused login of an earlier test may be recorded in the meantime.
     const found = async (query: AuditQuery): Promise<AuditRecord[]> =>
       (await recordsOf(query)).filter(({ sequence }) => sequence <= all.length);
     for (const limit of [1, 7]) assert.deepEqual(await found({ limit }), all);

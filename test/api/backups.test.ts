@@ -1,4 +1,6 @@
-/** `backup`, `backups` and `restore` beside a real server: what a point has, what comes back, and what is refused. */
+/**
+ * `backup`, `backups` and `restore` beside a real server: the contents of a point, the restored state, and refusals.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -48,7 +50,7 @@ async function pricesIn(directory: string): Promise<string[]> {
   return events.filter(({ event }) => event === 'order').map(({ price }) => String(Number(price)));
 }
 
-/** After the millisecond in which what was done last may have been recorded. */
+/** Returns a moment after the millisecond in which the last change may have been recorded. */
 function nextMoment(): string {
   const startMs = Date.now();
   while (Date.now() < startMs + 2);

@@ -205,7 +205,7 @@ describe('quotes', () => {
     await maker.place(market, { outcomeIndex: 0, price: '0.40', size: '10' });
     await taker.place(market, { outcomeIndex: 0, price: '0.55', size: '10' });
     await server.admin.postIndication(quiet.id, { bid: '0.2', ask: '0.3', expires_at: FAR });
-    // The read model shows the trade a moment later, and a page is kept for five seconds: each limit is another page.
+    // The read model shows the trade a moment later, and a page is cached for five seconds: each limit is another page.
     let page: Json;
     for (let limit = 1; limit <= 200; limit++) {
       page = await browse(category, { quotes: '1', limit: String(limit) });

@@ -11,7 +11,7 @@ const UNKNOWN_MARKET = '01900000-0000-7000-8000-000000000000';
 const [maker, taker] = [await makeTrader(server), await makeTrader(server)];
 const pathOf = ({ id }: { id: string }): string => `/v1/markets/${id}/candles`;
 
-/** Mints sets: one account buys Yes at a price, the other No at what is left of a USDC. */
+/** Mints sets: one account buys Yes at a price, the other No at one USDC minus that price. */
 async function mint(market: OrderMarket, yes: string, no: string, size: string): Promise<void> {
   await maker.place(market, { price: yes, size });
   await taker.place(market, { outcomeIndex: 1, price: no, size });

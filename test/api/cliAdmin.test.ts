@@ -1,4 +1,4 @@
-/** `pmx admin` and `pmx keys`: what operators do over HTTP, and what is refused. */
+/** `pmx admin` and `pmx keys`: the actions of operators over HTTP, and refusals. */
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -22,7 +22,7 @@ const FRAME = new RegExp(`${ESCAPE}\\?2026h${ESCAPE}H([\\s\\S]*?)${ESCAPE}J${ESC
 const COLOURS = new RegExp(`${ESCAPE}3\\dm`);
 const NO_SCRIPT = spawnSync('script', ['--version']).status !== 0 && 'script (util-linux) is not installed';
 
-/** A command that runs until `stop`; what it has printed so far. */
+/** Runs a command until `stop` is called; returns its output so far. */
 function running(pmx: Pmx, args: string[], size?: { columns: number; rows: number }, env = {}) {
   const stop = new AbortController();
   let text = '';

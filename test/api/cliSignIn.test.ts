@@ -1,4 +1,7 @@
-/** `pmx login` and what it keeps: sessions, keys, wallets and tokens, in files of their owner alone. */
+/**
+ * `pmx login` and the credentials that it stores: sessions, keys, wallets and tokens, in files that only their owner
+ * can read.
+ */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

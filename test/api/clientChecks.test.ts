@@ -1,7 +1,7 @@
 /**
- * The client refuses by itself only orders that the exchange would refuse, and sends whatever the exchange may take:
- * random prices and sizes of every time in force, on grids of all kinds, sent past the client where it
- * refuses them (RULES.md 1.4).
+ * The client refuses only orders that the exchange would refuse, and sends every order that the exchange may accept:
+ * random prices and sizes of every time in force, on grids of all kinds, sent past the client if it refuses them
+ * (RULES.md 1.4).
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -42,7 +42,7 @@ function intentOf(random: Random, market: OrderMarket): OrderIntent {
   };
 }
 
-/** The same order past the client; null where no whole amounts say it. */
+/** The same order past the client; null if no whole amounts express it. */
 function pastTheClient(intent: OrderIntent): OrderDraft | null {
   const fraction = intent.price.split('.')[1] ?? '';
   const scale = 10n ** BigInt(fraction.length);

@@ -18,7 +18,7 @@ import { StreamRig } from '../support/streamRig.ts';
 const SEED = 40;
 /** Far more than any fault needs to be seen. */
 const MOST_ROUNDS = 500;
-/** A loss is over within a few turns; silence is what its own test makes. */
+/** A loss is over within a few turns; silence has a test of its own. */
 const TIMES = { firstRetryMs: 2, mostRetryMs: 20, silentAfterMs: 60_000 };
 
 type Line = { rig: StreamRig; proxy: StreamProxy; open: (options?: Partial<StreamOptions>) => ExchangeStream };
@@ -55,7 +55,7 @@ function assertShown(rig: StreamRig, index: number, book: BookStream): void {
   }
 }
 
-/** BOOKSTREAM-2: every sequence once and in order, or a book in place of those that are missing. */
+/** BOOKSTREAM-2: every sequence number once and in order, or a book in place of missing ones. */
 function assertContinuous(events: readonly BookEvent[]): void {
   let last: number | null = null;
   for (const event of events) {

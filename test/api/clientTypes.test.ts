@@ -1,7 +1,7 @@
 /**
- * The types of the client are those of the published document: of what every method answers, and of the bodies that it
- * takes. The methods are called to learn their routes, the document is read from a running exchange, and the compiler
- * compares.
+ * The types of the client equal those of the published document, for the answers of every method and for the bodies
+ * that it takes. The methods are called to learn their routes, the document is read from a running exchange, and the
+ * compiler compares.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -92,7 +92,7 @@ async function requestOf(t: TestContext, client: object, name: string): Promise<
   return null;
 }
 
-/** The operation whose path fits: a part `x` stands for a parameter, or for one of a few words. */
+/** The operation whose path fits: a segment `x` stands for a parameter, or for one of a few words. */
 function operationOf(document: Json, request: string): Json {
   const [method, path] = request.split(' ');
   const parts = path.split('/');
@@ -162,7 +162,9 @@ function checkTypes(name: string, lines: readonly string[]): void {
   compile(programDirectory(), ...options, '--skipLibCheck', name);
 }
 
-/** Frames of which the client knows less: two sums of a level that a delta does not carry, and words it passes on. */
+/**
+ * Frames of which the client knows less: two sums of a level that a delta does not have, and words that it passes on.
+ */
 const WIDER = ['book', 'order_status', 'error'];
 const FRAMES: readonly (readonly [string, string])[] = [
   ['Client.BookFrame', 'book'],

@@ -1,6 +1,6 @@
 /**
- * Clocks that are wrong, on real servers (RULES.md 4.3, 7.8): nobody loses orders because the exchange refuses what is
- * signed well. test/unit/gateway/wiring/clockWatch.test.ts tests the states on a clock that the test moves.
+ * Wrong clocks, on real servers (RULES.md 4.3, 7.8): no account loses orders because the exchange refuses correctly
+ * signed requests. test/unit/gateway/wiring/clockWatch.test.ts tests the states on a clock that the test moves.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ const HEARTBEAT = '/v1/orders/heartbeat';
 const PRELOADED = fileURLToPath(new URL('../support/movedClock.mjs', import.meta.url));
 const OUTSIDE = 'timestamp outside acceptable window';
 const BETWEEN_BEATS_MS = 1000;
-/** Of the 30 seconds that are allowed, so many that a start takes less. */
+/** Of the 30 seconds that are allowed, minus the time of a start. */
 const SLOW_BY_MS = -28_000;
 
 /** Signs as a client whose clock differs by so much from the real one. */

@@ -35,7 +35,7 @@ test('every open order is cancelled, old signatures are refused, new ones taken,
   const shown = (await server.request('GET', '/v1/platform/config')).body;
   assert.deepEqual([shown.exchange_address, shown.eip712_domain.verifyingContract], [NEXT, NEXT]);
 
-  // The typed client reads the configuration again and signs anew.
+  // The typed client reads the configuration again and signs again.
   const draft = alice.body(markets[0], ORDER);
   const again = await alice.client.signAndPlace(alice.signer, draft);
   assert.equal(again.status, 'open');

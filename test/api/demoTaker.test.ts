@@ -1,4 +1,4 @@
-/** Those who buy and sell in the flow of the demo, on a real exchange whose quotes move meanwhile. */
+/** The buyers and sellers in the flow of the demo, on a real exchange whose quotes move in the meantime. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { tickToPrice } from '../../shared/base/units.ts';
@@ -28,7 +28,7 @@ test('the taker of the demo takes a quote that moves away while its order is und
     feeRate: (id) => client.feeRate(id),
     signAndPlace: (signer, draft) => client.signAndPlace(signer, draft),
   };
-  // Of either outcome, and what was bought is sold.
+  // Buys either outcome, and sells what it has bought.
   for (let turn = 0; turn < 4; turn++) {
     await quoteAt(2);
     await take(late, buyer.signer, [moving.id]);

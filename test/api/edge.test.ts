@@ -25,7 +25,7 @@ function portOf(server: TestServer): number {
 const plainServer = await sharedServer();
 
 const ORIGIN = 'https://app.example.org';
-/** With settings that do not meet; the connections are counted first. */
+/** A server with settings that do not affect each other; its connections are counted first. */
 const setServer = await startServer(fileScope, {
   SHARDS: '1',
   MAX_CONNECTIONS: '20',

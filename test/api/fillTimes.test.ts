@@ -34,7 +34,7 @@ async function tape(market: OrderMarket, count: number, since = ''): Promise<str
   });
 }
 
-/** By trade, of one list. */
+/** Times by trade, of one list. */
 const times = (rows: readonly Json[], id: string, time: string): Map<string, string> =>
   new Map(rows.map((row) => [row[id], row[time]]));
 

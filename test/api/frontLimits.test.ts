@@ -1,4 +1,4 @@
-/** Limits of keys where front threads prepare the requests that change orders: they are those of one gateway thread. */
+/** Limits of keys if front threads prepare the requests that change orders: they equal those of one gateway thread. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../support/eventually.ts';
@@ -84,7 +84,7 @@ test('prepared requests that wait for a counter in Redis are each carried out as
   const send = async (index: number): Promise<void> => {
     const name = { client_order_id: `order-${index}` };
     const order = trader.body(side.market, { price: '0.10', size: String(1 + index) }, name);
-    // A Redis that answers late on a busy machine is one that cannot be reached, and then nothing is carried out.
+    // On a busy machine a Redis that answers late counts as unreachable, and then nothing is carried out.
     const { status, body } = await eventually('an answer of Redis in time', async () => {
       const sent =
         index % 2 === 0

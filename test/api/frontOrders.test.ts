@@ -1,7 +1,7 @@
 /**
  * Batches, cancels, replacements and amends on a server with front threads, which prepare them
- * (gateway/front/preparing.ts): every answer is the one of a server with a single gateway thread (RULES.md 6.13),
- * whatever is wrong with the request, and both exchanges are the same afterwards.
+ * (gateway/front/preparing.ts): every answer equals that of a server with a single gateway thread (RULES.md 6.13),
+ * whatever is wrong with the request, and both exchanges are equal afterwards.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -28,7 +28,7 @@ const HASHES_IN_ANSWER = /"order_hash":"(0x[0-9a-f]{64})"/g;
 
 /** A request before it is signed, by the trader of its side where it names no other. */
 type Asked = { readonly method: string; readonly path: string; readonly payload?: unknown; readonly by?: Trader };
-/** The same choices for both sides: each is given a generator with the same seed. */
+/** The same choices for both sides: each gets a generator with the same seed. */
 type Ask = (side: Side, hashes: readonly string[], random: Random) => Asked;
 
 const single = await Side.start(fileScope, 1);

@@ -1,4 +1,4 @@
-/** A server with front threads (RULES.md 6.13): what a client notices of them, and what an operator sees. */
+/** A server with front threads (RULES.md 6.13), as clients and operators see it. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -13,7 +13,7 @@ import { makeMarket, makeTrader } from '../support/traders.ts';
 import { requestBytes } from '../support/wire.ts';
 
 type PreparedRequest = { readonly headers: Record<string, string>; readonly body: string };
-/** The code is that of an error. */
+/** The code of an error. */
 type Answer = { readonly status: number; readonly code: string | null };
 
 const server = await startServer(fileScope, { GATEWAYS: '3', ADMIN_PORT: '0' });

@@ -1,4 +1,4 @@
-/** RULES.md 1.2: a market of every grid, over HTTP: prices, lots, trades of both kinds, and what is off the grid. */
+/** RULES.md 1.2: a market of every grid, over HTTP: prices, lots, trades of both kinds, and values off the grid. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TICKS_PER_UNIT } from '../../shared/base/codes.ts';

@@ -37,7 +37,10 @@ async function twice(method: string, path: string, payload: unknown): Promise<Re
   return first;
 }
 
-/** The status of a request with these headers, names and values by turns: fetch makes one of two with the same name. */
+/**
+ * Returns the status of a request with these headers, names and values alternating: fetch joins two headers with the
+ * same name.
+ */
 function statusOf(method: string, path: string, headers: string[], body: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const sent = request(server.baseUrl + path, { method, headers: ['Host', 'a', ...headers] }, (response) => {

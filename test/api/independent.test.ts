@@ -1,4 +1,4 @@
-/** An order signed by another library, from nothing but what the public routes say, is this exchange's order. */
+/** An order signed by another library, using only the public routes, is accepted by this exchange. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hashTypedData } from 'viem';

@@ -12,7 +12,7 @@ const server = await startServer(fileScope, { SHARDS: '1', RATE_LIMITS: 'on' });
 const SCOPES: TraderOptions['scopes'] = ['read:account', 'trade:orders', 'trade:bulk', 'manage:account'];
 const UNLISTED = '30/60';
 
-/** Requests per seconds, of anonymous callers; what is not here is UNLISTED. */
+/** Requests per seconds for anonymous callers; routes that are not listed have UNLISTED. */
 const LISTED: Readonly<Record<string, string>> = {
   'GET /v1/markets': '100/60',
   'GET /v1/markets/:id': '200/60',

@@ -15,7 +15,7 @@ const stateOf = (from: Json): Json =>
 const changesOf = (client: StreamClient, id: string): Json[] =>
   client.of('market').filter(({ market_id }) => market_id === id);
 
-/** Every change of a market, the last of which is its settlement. */
+/** Makes every change of a market; the last is its settlement. */
 async function live(id: string): Promise<void> {
   await server.admin.patchMarket(id, { fee_bps: 70 });
   await server.admin.patchMarket(id, { trading_ends_at: '2098-01-01T00:00:00.000Z' });

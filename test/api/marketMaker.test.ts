@@ -124,7 +124,7 @@ async function refusals(server: TestServer): Promise<string[]> {
   return lines.filter((line) => REFUSALS.some((name) => line.startsWith(name)) && !line.endsWith(' 0'));
 }
 
-/** The problems that /ops shows while a page is open for so long. */
+/** The problems that /ops shows while a page is open for this long. */
 async function problemsDuring(server: TestServer, ms: number): Promise<string[]> {
   const samples: Sample[] = [];
   const found = new Set<string>();

@@ -22,7 +22,7 @@ function get(headers: Record<string, string> = {}, baseUrl = server.baseUrl): Pr
   return fetch(`${baseUrl}/metrics`, { headers });
 }
 
-/** By name with its labels, as it is written. */
+/** Values by name with labels, as they are written. */
 async function scrape(): Promise<Samples> {
   const response = await get();
   assert.equal(response.status, 200);

@@ -54,7 +54,7 @@ describe('notifications (RULES.md 14.60 and 14.61)', () => {
     await server.admin.withdraw(alice.userId, { amount_usdc_micro: '1500000' });
     const name = 'Will it rain tomorrow?';
     const shown = await list(alice);
-    // Those of one millisecond are in the order of their ids.
+    // Notifications of one millisecond are sorted by id.
     assert.deepEqual(textsOf(shown).slice(0, 4).sort(), [
       ['market_resolved', 'Market resolved', `Yes: ${name}`],
       ['order_cancelled', 'Order cancelled', `Sell 1 Yes at 0.75; trading in the market ended: ${name}`],
@@ -161,7 +161,7 @@ describe('reading (RULES.md 14.63 and 14.64)', () => {
     const marks = ['mark-all-read', 'mark-all-read', `${items[0].id}/read`, 'mark-all-read'];
     const answers = await Promise.all(marks.map((path) => trader.send('POST', `${PATH}/${path}`)));
     const marked = answers.map(({ body }) => body.marked ?? 0);
-    // The one that was read meanwhile is counted if its turn came later.
+    // A notification that was read in the meantime is counted if its turn came later.
     assert.equal(marked.filter((count) => count > 0).length, 1);
     assert.ok(marked.includes(3) || marked.includes(2), String(marked));
     assert.equal(await unreadOf(trader), 0);

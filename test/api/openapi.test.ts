@@ -22,7 +22,7 @@ const operations = Object.entries<Json>(document.paths).flatMap(([path, methods]
 const parametersOf = ({ parameters = [] }: Json): Json[] => {
   return parameters.map((row: Json) => (row.$ref ? document.components.parameters[row.$ref.split('/').at(-1)] : row));
 };
-/** Bytes: who makes a client of it reads all of it. */
+/** In bytes: a generator of clients reads all of it. */
 const LARGEST = 400_000;
 
 test('the document has at most 400 kB, and says nothing twice that parts of it can share', async () => {
@@ -52,7 +52,7 @@ test('every operation has a readable id of its own, a summary, its path paramete
   assert.equal(new Set(operations.map(({ operation }) => operation.operationId)).size, operations.length);
   for (const { name, path, operation } of operations) {
     assert.match(operation.summary, /\.$/, name);
-    // A verb and what it is done to; those of administrators are beside those of accounts in one client.
+    // A verb and its object; operations of administrators are beside those of accounts in one client.
     assert.match(
       operation.operationId,
       path.startsWith('/admin/') ? /^admin(?:[A-Z][a-z]+)+$/ : /^[a-z]+(?:[A-Z][a-z]+)*$/,

@@ -138,7 +138,7 @@ describe('roles', () => {
 
   test('what changes something needs more than a viewer', async () => {
     const open = (await adminRoutes()).filter(({ method, role }) => method !== 'GET' && role === 'viewer');
-    // The role follows from the kind of what is decided: test/api/approvals.test.ts.
+    // The needed role depends on the kind of the decision: test/api/approvals.test.ts.
     const decisions = ['/admin/approvals/{id}/approve', '/admin/approvals/{id}/reject'];
     assert.deepEqual(
       open.map(({ path }) => path),

@@ -1,4 +1,4 @@
-/** Cancels over HTTP on a real server: of one order, of a market and of all, and what they leave alone. */
+/** Cancels over HTTP on a real server: of one order, of a market and of all, and the orders that they leave alone. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { afterEachOfFile, sharedServer } from '../support/server.ts';

@@ -1,4 +1,4 @@
-/** Order groups on a real server (RULES.md 7.9): unit/book/groups.test.ts has what they do to a book. */
+/** Order groups on a real server (RULES.md 7.9); unit/book/groups.test.ts tests their effect on a book. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { OrderMarket } from '../../shared/client/order.ts';

@@ -1,4 +1,4 @@
-/** Placements that are refused: by which error, in which order of several, and that nothing of them is kept. */
+/** Refused placements: by which error, in which order of several, and that nothing of them is kept. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { afterEachOfFile, sharedServer } from '../support/server.ts';

@@ -1,4 +1,6 @@
-/** The client's orders over a socket: the methods, answers and errors of HTTP, and what a lost connection leaves. */
+/**
+ * The client's orders over a socket: the methods, answers and errors of HTTP, and the state after a lost connection.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import WebSocket from 'ws';
@@ -59,7 +61,7 @@ class Lines {
   }
 }
 
-/** Ids and hashes are those of each order. */
+/** Replaces the ids and hashes, which differ between orders. */
 function shapeOf(value: Json): Json {
   if (Array.isArray(value)) return value.map(shapeOf);
   if (typeof value !== 'object' || value === null) return value;
@@ -135,7 +137,7 @@ for (const form of FORMS) {
   });
 }
 
-/** Bodies that one of the forms would carry as something else than what was asked for. */
+/** Bodies that one of the forms would carry differently from the request. */
 const UNCARRIED: Record<string, Json> = {
   'a time in force that is none': { time_in_force: 'IOC' },
   'a flag that is a text': { post_only: 'true' },

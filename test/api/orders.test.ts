@@ -1,4 +1,4 @@
-/** Placements over HTTP on a real server: what is answered, what rests, what is matched and what moves. */
+/** Placements over HTTP on a real server: answers, resting orders, matches and movements of money. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -105,7 +105,7 @@ describe('placing', () => {
         maker_order_id: '',
       },
     );
-    // 50 bps of what each received: 50,000 tokens of the buyer, 32,500 micro of the seller.
+    // Each pays 50 bps of what it received: the buyer of 50,000 tokens, the seller of 32,500 micro.
     assert.deepEqual(await alice.holdings(market), { usdc: 993_500_000, reserved: 0, yes: 9_950_000, no: 0 });
     assert.deepEqual(await bob.holdings(market), {
       usdc: 990_000_000 + 6_500_000 - 32_500,
@@ -168,7 +168,7 @@ describe('placing', () => {
     assert.equal(placed.status, 'partially_filled');
     const record = await bob.client.getOrder(placed.order_hash);
     assert.equal(record.status, 'partially_filled');
-    // On the signed scale: 4 of 10 tokens at 0.65; what was really paid is in the average.
+    // On the signed scale: 4 of 10 tokens at 0.65; the price really paid is in the average.
     assert.equal(record.filled_amount, '2600000');
     assert.equal(record.remaining, '3900000');
     assert.equal(record.filled_token_quantity_atomic, '4000000');

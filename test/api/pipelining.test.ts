@@ -1,6 +1,6 @@
 /**
  * One request at a time on a connection (RULES.md 6.4), as bytes on sockets: what a client that does not wait for its
- * answers can rely on, also where front threads have its connections (6.13).
+ * answers can rely on, even if front threads have its connections (6.13).
  */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';

@@ -128,7 +128,7 @@ describe('a server and its data directory, from the first start on', async () =>
     await server.start({ ...settings, SHARDS: '', DEMO: 'on' });
     assert.equal(JSON.parse(server.stdout.at(-1)!).shards, 2);
     assert.ok(!server.stdout.join('\n').includes(token));
-    // DEMO makes none of a directory that was there before: what lies in it may be worth something (10.10).
+    // DEMO does not turn an existing directory into a demo: its contents may be worth something (10.10).
     assert.deepEqual([doubts(atFirst), doubts(server.stdout)], [1, 1], 'MASTER_KEY is not set, once at each start');
     assert.equal((await asAdmin('GET', '/admin/ledger')).status, 200);
     assert.equal((await server.request('GET', '/v1/markets')).body.total, 0);

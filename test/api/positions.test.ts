@@ -23,7 +23,7 @@ describe('positions', () => {
   const pathOf = (market: OrderMarket, step: 'claim' | 'mark-claimed'): string => `${PATH}/${market.id}/${step}`;
   const usdcOf = async (trader: Trader): Promise<number> => Number((await trader.client.balances()).usdc.available);
 
-  /** Without the ids. */
+  /** Returns the positions without their ids. */
   async function shown(trader: Trader): Promise<Omit<Position, 'id' | 'market_id'>[]> {
     return (await trader.client.positions.list()).map(({ id: _id, market_id: _market, ...rest }) => rest);
   }
@@ -53,7 +53,7 @@ describe('positions', () => {
     const [id] = (await alice.client.positions.list()).map((position) => position.id);
 
     await server.admin.resolveMarket(market.id, { outcome_index: 0 });
-    // The decision realizes what the tokens pay, of those that win and of those that lose; the claim moves nothing.
+    // The decision realizes the payout of winning and losing tokens; the claim moves nothing.
     const no = { outcome_index: 1, average_entry_price: '0.40000000', realized_pnl: '-4.000000' };
     assert.deepEqual(await shown(alice), [{ ...yes, quantity: '5950000', realized_pnl: '2.935000' }]);
     assert.deepEqual(await shown(bob), [{ ...no, quantity: '9950000', claimed: false }]);

@@ -1,4 +1,4 @@
-/** Signing in with those who vouch for people (RULES.md 15.30 to 15.34). */
+/** Signing in with identity providers (RULES.md 15.30 to 15.34). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileScope } from '../support/fileScope.ts';
@@ -49,7 +49,7 @@ test('15.31: a person of Privy signs up with the first token, and signs in with 
     ['privy', 'privy'],
   );
 
-  // The same address does not make another person the same.
+  // The same e-mail address does not make two people the same.
   const code = first.body.user.referral_code;
   const bob = { access_token: await signedBy('did:privy:bob'), referral_code: code };
   const other = await viaPrivy({ ...bob, identity_token: await signedBy('did:privy:bob', { linked_accounts }) });
@@ -87,7 +87,7 @@ test("15.32: an unknown key makes the exchange fetch the provider's keys once", 
 
 const oidc = await serveOidc(house, [`${server.baseUrl}/auth/callback/house`]);
 
-/** The browser that begins a sign-in: what it keeps, and where it is sent. */
+/** The browser that begins a sign-in: the cookies that it keeps, and the address to which it is sent. */
 async function begin(query = '', provider = 'house'): Promise<{ cookie: string; location: string; line: string }> {
   const response = await fetch(`${server.baseUrl}/v1/auth/oauth/${provider}${query}`, { redirect: 'manual' });
   assert.equal(response.status, 302, await response.clone().text());
@@ -205,7 +205,7 @@ test('15.30: while a provider is down its people wait, and the code is good once
   const down = await finish(cookie, returned);
   assertRefused(down, 503, 'PROVIDER_UNAVAILABLE', 'the sign-in provider does not answer');
   assert.equal(down.headers.get('retry-after'), '5');
-  // The other provider has not been asked before: what is there to ask it is not known.
+  // The other provider was not asked before: its addresses are not known yet.
   const other = await server.request('GET', '/v1/auth/oauth/other');
   assertRefused(other, 503, 'PROVIDER_UNAVAILABLE', 'the sign-in provider does not answer');
   assert.equal((await viaPrivy({ access_token: await signedBy('did:privy:ann') })).status, 200);

@@ -9,7 +9,7 @@ import { makeMarket, makeTrader } from '../support/traders.ts';
 
 const ON = { REHEARSE: 'on', SHARDS: '1', LOG_LEVEL: 'debug' };
 
-/** Whatever is counted of orders, by gateway and shard. */
+/** All counters of orders, by gateway and shard. */
 const OF_ORDERS =
   /^exchange_(command_seconds_count.*kind="(place|cancel)"|batch_.*_count|commit_.*_count|signature_|bad_)/;
 

@@ -1,4 +1,4 @@
-/** A signed request goes through once, also when the server restarts in between (RULES.md 4.3). */
+/** A signed request is carried out once, even if the server restarts in between (RULES.md 4.3). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PreparedRequest } from '../../shared/client/request.ts';

@@ -315,7 +315,7 @@ describe('resolutions', () => {
     assert.deepEqual(await claimed.bob.reconnected().client.redeemable(), redeemable);
     await assertSettled(over, settled);
 
-    // Those that a kill came upon half way go on from there.
+    // Settlements that a kill interrupted go on from there.
     await alice.client.claim(decided.market.id);
     await assertPaid(decided);
     for (const half of [decided, claimed]) {

@@ -1,6 +1,7 @@
 /**
- * An exchange that was restored to an earlier time trades on: no number or id that was seen before means something else
- * afterwards, whatever was given out since that time, and a client that asks for what follows its last number is told.
+ * An exchange that was restored to an earlier time trades on: no number or id seen before means something else
+ * afterwards, whatever was given out since that time, and a client that asks for frames after its last number learns of
+ * the gap.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -117,7 +118,7 @@ test('no number or id that was seen means something else after a restore, or aft
     const later = await makeMarket(server);
     await tradeOn(server, later);
   });
-  // Its journals are another history than the one that comes back.
+  // Its journals have another history than the restored ones.
   await admin('backup', target, '--data', server.dataDir, '--rate', '0');
   await server.kill();
   assert.ok(seen.size > 30, `${seen.size} numbers were seen`);
@@ -157,7 +158,7 @@ test('numbers go on in a directory that was restored, and in one that is restore
   const market = await makeMarket(server);
   const alice = await makeTrader(server, { scopes: [...SCOPES] });
   await alice.place(market, { price: '0.11', size: '3' });
-  // In the same folder: its journals have another history than the point has.
+  // In the same folder: its journals have another history than the point's.
   await admin('backup', target, '--data', server.dataDir, '--rate', '0');
   await server.restart();
   const { headers } = alice.reconnected().client.prepareSigned('GET', '/v1/ws');

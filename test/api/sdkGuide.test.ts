@@ -1,7 +1,7 @@
 /**
  * The examples of the documents about the client are one program each: compiled strictly, and run from top to bottom
- * with the compiled client against a real exchange. `// prints:` is compared with what a line prints. Those that need
- * an exchange on a chain are a program that is only compiled.
+ * with the compiled client against a real exchange. `// prints:` is compared with what a line prints. Examples that
+ * need an exchange on a chain are a program that is only compiled.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

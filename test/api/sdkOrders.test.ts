@@ -28,7 +28,7 @@ test('an amend without a size is for the unfilled quantity, and the old order is
   const second = await first.amend({ price: '0.41' });
   assert.deepEqual([second.body.taker_amount, second.body.client_order_id], ['4000000', 'quote']);
   assert.equal((await first.record()).status, 'cancelled');
-  // The same price and less: the place in the queue stays.
+  // With the same price and a smaller size the order keeps its place in the queue.
   const third = await second.amend({ quantityLots: 20_000n });
   assert.equal(third.answer?.time_priority, true);
   const no = await third.replace({ outcomeIndex: 1, priceTicks: 30n, size: '5' });

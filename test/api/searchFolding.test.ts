@@ -1,4 +1,4 @@
-/** Searches find what is written otherwise than it is typed (RULES.md 12.4), in every list of the catalogue. */
+/** Searches find text that is spelled differently from the query (RULES.md 12.4), in every list of the catalogue. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { catalogueOf } from '../support/catalogue.ts';
@@ -8,7 +8,7 @@ import { type Json, sharedServer } from '../support/server.ts';
 const server = await sharedServer();
 const { create, get } = catalogueOf(server);
 
-/** Two spellings of one thing: each finds the other, and itself. */
+/** Two spellings of one word: each finds the other, and itself. */
 const SAME: readonly (readonly [string, string])[] = [
   ['Ødegaard', 'odegaard'],
   ['Łukasz Fabiański', 'LUKASZ fabianski'],

@@ -1,4 +1,4 @@
-/** Signing in with a wallet, and what a session may do (RULES.md 15.1 to 15.10). */
+/** Signing in with a wallet, and the rights of a session (RULES.md 15.1 to 15.10). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLocalJWKSet, jwtVerify } from 'jose';
@@ -36,7 +36,7 @@ test('15.10: a wallet signs up with its first signature, and signs in to the sam
   assert.deepEqual((await get('/v1/user/profile', first.body)).body.id, user.id);
   assert.equal((await refresh(refresh_token)).body.user.id, user.id);
 
-  // An account that the administrator made for the wallet is that of its holder.
+  // An account that the administrator made for the wallet belongs to the wallet's holder.
   const trader = await makeTrader(server, { depositMicro: 5_000_000 });
   const own = await server.request('GET', `/v1/auth/wallet/nonce?address=${trader.address}`);
   assert.match(own.body.message, /wants you to sign in with your Ethereum account:\n0x/);

@@ -1,7 +1,7 @@
 /**
  * Orders that are signed at 1.00 and more, below one tick, between two ticks or with tokens below a lot, on a real
- * server: what was signed stands beside what was paid, everywhere (RULES.md 1.4, 1.6, 1.8), and the operator's checks
- * of the directory pass, before and after a restore (data/docs/backup.md).
+ * server: all places show the signed beside the paid amounts (RULES.md 1.4, 1.6, 1.8), and the operator's checks of the
+ * directory pass, before and after a restore (data/docs/backup.md).
  */
 import assert from 'node:assert/strict';
 import { cpSync } from 'node:fs';

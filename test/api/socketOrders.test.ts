@@ -1,6 +1,6 @@
 /**
- * Orders on a socket of a real server (RULES.md 8.13 to 8.16): each action answers what its route answers over HTTP.
- * Every row is sent both ways, by two traders in the same state or, where it is refused, by the same one.
+ * Orders on a socket of a real server (RULES.md 8.13 to 8.16): each action answers like its route over HTTP. Every row
+ * is sent both ways, by two traders in the same state or, if it is refused, by the same one.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -145,7 +145,7 @@ const cancelOf = (hash: string): Sent => ({
   data: { action: 'cancel', order_hash: hash },
 });
 
-/** Each is refused in the same way however often and from wherever it is sent, by one trader. */
+/** Each is refused in the same way however often and by whichever way one trader sends it. */
 function refusals(of: Trader): Record<string, Sent> {
   return { ...refusedPlacements(of), ...refusedOthers(of.body(market, { price: '0.30', size: '5' })) };
 }

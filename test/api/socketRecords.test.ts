@@ -1,6 +1,6 @@
 /**
- * Orders as binary records on a socket of a real server (RULES.md 8.17 to 8.22): each does and answers what its route
- * does over HTTP, and no word of a record is trusted.
+ * Orders as binary records on a socket of a real server (RULES.md 8.17 to 8.22): each has the effect and the answer of
+ * its route over HTTP, and no word of a record is trusted.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -32,7 +32,7 @@ const bodyOf = (of: Trader, changes: Json = {}) => of.body(market, { price: '0.3
 type Make = (id: number) => Uint8Array;
 type Answer = { status: number; body: Json };
 
-/** The same answer as it would come over HTTP. */
+/** The same answer in the form of HTTP. */
 function asHttp({ status, body, placed }: records.RecordAnswer): Answer {
   return { status, body: placed === null ? body : placed.order };
 }
@@ -265,7 +265,7 @@ test('a key is the same in binary, in JSON and over HTTP (RULES.md 8.21)', async
   assert.deepEqual([again.isReplayed, again.body], [true, first.body]);
   const inJson = await json.ask('order', { action: 'place', ...body, idempotency_key: idempotencyKey });
   assert.deepEqual([inJson.data.replayed, inJson.data.body], [true, first.body]);
-  // The id of a request is not part of it, in one that is refused either.
+  // The request's id is not part of it, even in a refused one.
   const refusedKey = crypto.randomUUID();
   for (const isReplayed of [false, true]) {
     const options = { idempotencyKey: refusedKey };
@@ -324,7 +324,7 @@ test(`bytes changed at random place nothing that was not signed, and the server 
   assert.equal((await server.request('GET', '/ready')).status, 200);
 });
 
-/** A record of which some bytes are others; mostly not those that every frame is held against first. */
+/** A record with some changed bytes, mostly not those that are checked first in every frame. */
 function mutated(record: Uint8Array, random: Random): Uint8Array {
   const bytes = record.slice();
   const changes = 1 + random.below(3);

@@ -1,6 +1,6 @@
 /**
- * The same requests over HTTP, as JSON on a socket and as binary records: a table made at random, of which each row is
- * answered by the same status and the same body in all three ways (RULES.md 8.13, 8.19).
+ * The same requests over HTTP, as JSON on a socket and as binary records: a random table, whose rows get the same
+ * status and the same body in all three ways (RULES.md 8.13, 8.19).
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

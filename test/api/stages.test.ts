@@ -37,7 +37,7 @@ async function traded(): Promise<{ market: OrderMarket; alice: Trader; bob: Trad
   return { market, alice, bob, hash };
 }
 
-/** Ends every stage, whatever a test left. */
+/** Ends every stage that a test has left. */
 async function openAll(): Promise<void> {
   await server.admin.stepPlatform({ stage: 'cancel_only' });
   await server.admin.stepPlatform({ stage: 'open', expected: 'cancel_only' });

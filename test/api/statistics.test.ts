@@ -1,4 +1,4 @@
-/** Public statistics over HTTP (RULES.md 13), on one server: what is asked for is of this file's own markets. */
+/** Public statistics over HTTP (RULES.md 13), on one server: requests are about this file's own markets. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { OrderMarket } from '../../shared/client/order.ts';
@@ -227,7 +227,7 @@ test('RULES.md 13.7: earnings are realized gains plus positions valued at the mi
       const found = body.traders.filter(({ handle }: Json) => ['buyer_1', 'seller_1'].includes(handle));
       return found.length === 2 && found[0].pnl_usdc > 0 && found;
     });
-    // 10 bought at 0.65 for 6.50, of which 9.95 arrive, at 0.75: 7.4625.
+    // 10 bought at 0.65 for 6.50; 9.95 of them arrive, worth 7.4625 at 0.75.
     const bought = { handle: 'buyer_1', user_id: buyer.userId, avatar_url: null, pnl_usdc: 0.9625 };
     // Half of a set of 10 cost 5, sold for 6.50 less 0.0325; the other half is worth 2.50.
     const sold = { handle: 'seller_1', user_id: seller.userId, avatar_url: null, pnl_usdc: -1.0325 };

@@ -199,7 +199,7 @@ test('every private frame has the names its order was placed with, again after k
   await client.subscribe({ user: true, user_since: 0 });
   await client.until(({ user_sequence }) => user_sequence === 6);
   assert.deepEqual(privateOf(client), sent);
-  // Orders that were open before the start, and one that is filled as it comes.
+  // Orders that were open before the start, and one that is filled on arrival.
   await bob.reconnected().client.split(market.id, 20_000_000);
   await bob.reconnected().place(market, { side: 'SELL', price: '0.38', size: '5' });
   await bob.reconnected().place(market, { side: 'SELL', price: '0.50', size: '1' });
@@ -384,7 +384,7 @@ async function assertClosed(client: StreamClient, code: string): Promise<void> {
   assert.deepEqual([last.channel, last.data.code, last.data.error, closeCode], ['error', code, reason, 1008]);
 }
 
-/** An order around the middle, or the end of one. */
+/** Places an order around the middle, or ends one. */
 async function act(
   random: Random,
   market: Awaited<ReturnType<typeof makeMarket>>,

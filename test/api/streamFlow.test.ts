@@ -381,7 +381,7 @@ test('a clock that is set closes no connection, and pings, heartbeats and limits
       rig.stream.tick();
       rig.clock.advance(1000);
     }
-    // As many messages as a second allows, the pings of the test among them.
+    // As many messages as are allowed in a second, including the pings of the test.
     for (let message = 0; message < 15; message++) client.send({ channel: 'ping' });
     await client.settle();
     assert.equal(client.of('heartbeat').length, before + 1, `after a step of ${stepMs} ms`);
@@ -485,7 +485,7 @@ function damaged(random: Random, text: string): string | Buffer {
   }
 }
 
-/** Of a market with 100 ticks. */
+/** For a market with 100 ticks. */
 function mirror(level: [string, string] | undefined): string | null {
   return level === undefined ? null : String(Number((1 - Number(level[0])).toPrecision(2)));
 }
@@ -498,7 +498,7 @@ function isPrivate({ channel }: Json): boolean {
   return channel === 'fill' || channel === 'order_status';
 }
 
-/** Placed first, then fills, then one end that says what the fills add up to; nothing after it. */
+/** First the placement, then fills, then one end that agrees with the sum of the fills; nothing after it. */
 function assertOrderLives(frames: readonly Json[]): void {
   const lives = new Map<string, { filledTokens: number; isOver: boolean; status: string }>();
   for (const { channel, data } of frames) {

@@ -72,7 +72,7 @@ test('RULES.md 8.25: candles as they become, of either outcome, and those after 
   const { open, close, high, low, is_open, token_quantity_atomic } = no.data;
   assert.deepEqual([open, close, high, low, is_open], ['0.35', '0.4', '0.4', '0.35', true]);
   assert.equal(token_quantity_atomic, '20000000');
-  // From the first interval on: whatever is closed by now once, then the open one.
+  // From the first interval on: every closed candle once, then the open one.
   const back = await StreamClient.open(t, server.baseUrl);
   const [first] = await read(0);
   await back.subscribe({ candle: { markets: [market.id], interval: '1m', after: { [market.id]: first.start - 60 } } });

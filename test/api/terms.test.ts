@@ -31,7 +31,7 @@ const MARKET_TERMS: Readonly<Record<string, unknown>> = {
   trading_ends_at: LATER,
   fee_bps: 10_000,
 };
-/** Of these a buyer has been promised nothing. */
+/** Fields that promise nothing to a buyer. */
 const MARKET_REST: Readonly<Record<string, unknown>> = {
   category: 'Snow',
   subcategories: ['a'],
@@ -78,7 +78,7 @@ async function bid(market: OrderMarket, who: Trader = buyer): Promise<string> {
   return (await who.place(market, { price: '0.40', size: '10' })).order_hash;
 }
 
-/** The buyer has ten Yes tokens of it, the seller ten No tokens. */
+/** The buyer gets ten Yes tokens, the seller ten No tokens. */
 async function trade(market: OrderMarket): Promise<void> {
   await bid(market);
   await seller.place(market, { outcomeIndex: 1, price: '0.60', size: '10' });

@@ -102,7 +102,7 @@ test('RULES.md 6.15: a document that the client has is not sent again, and one t
     ['"other"', 200],
   ] as const) {
     const answer = await get(named);
-    // Files beside this one may have traded on the shared server meanwhile.
+    // Other files may have traded on the shared server in the meantime.
     if (answer.headers.get('etag') === tag || named === '*') assert.equal(answer.status, status, named);
     await answer.text();
   }

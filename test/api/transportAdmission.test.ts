@@ -79,7 +79,7 @@ describe('transport', () => {
           isAnswered = true;
         });
         ok(await arrived, { done: 3 });
-        // A round trip of its own: what was sent before it would have come before it.
+        // A round trip of its own: anything sent earlier would have come before it.
         await rig.call('GET', '/v1/time');
         assert.equal(isAnswered, false);
         answers.waiting.pop()!.whenKept(isKept);

@@ -1,6 +1,6 @@
 /**
  * Data directories of earlier versions open in this one: test/vectors/upgrade has one of each release, made by its own
- * code (test/upgrade/make.ts), with what it answered. An older version refuses the directory of a newer one.
+ * code (test/upgrade/make.ts), with its answers. An older version refuses the directory of a newer one.
  */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -39,7 +39,7 @@ function unpacked(release: string): string {
 
 const keptOf = (release: string): Kept => JSON.parse(readFileSync(join(RELEASES, release, 'answers.json'), 'utf8'));
 
-/** The same time in microseconds (RULES.md 13.12). */
+/** True if the time is the same in microseconds (RULES.md 13.12). */
 function isMoreExact(before: unknown, now: unknown): boolean {
   // Addresses have their check sum since.
   if (typeof before === 'string' && /^0x[0-9a-f]{40}$/.test(before) && String(now).toLowerCase() === before)
@@ -47,7 +47,7 @@ function isMoreExact(before: unknown, now: unknown): boolean {
   return typeof before === 'string' && String(now).replace(/(\.[0-9]{3})[0-9]{3}Z$/, '$1Z') === before;
 }
 
-/** Every field of `before` that is another one in `now`. A newer version may add fields. */
+/** Returns every field of `before` that differs in `now`. A newer version may add fields. */
 function changes(before: unknown, now: unknown, path = ''): string[] {
   if (typeof before !== 'object' || before === null) {
     return Object.is(before, now) || isMoreExact(before, now)

@@ -1,6 +1,6 @@
 /**
- * Versions that meet: the client of each release on the exchange of today, and the client of today on what the exchange
- * of each release has answered (test/vectors/client, made by test/packages/release.ts). Both understand the same.
+ * Versions that meet: the client of each release on today's exchange, and today's client on the answers of each
+ * release's exchange (test/vectors/client, made by test/packages/release.ts). Both understand the same.
  */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -20,7 +20,7 @@ async function enter(wallet: Wallet): Promise<Json> {
   return (await signIn(server, wallet)).body;
 }
 
-/** Signs what is offered at the path, and sends it. */
+/** Signs the message offered at the path, and sends it. */
 async function signed(
   session: Json,
   offered: string,

@@ -20,7 +20,7 @@ const ONE_PPM = 1_000_000n;
 const OPERATOR_ROLE = keccak256(toBytes('OPERATOR_ROLE'));
 const PROPOSER_ROLE = keccak256(toBytes('PROPOSER_ROLE'));
 const ROLES = rolesOf('');
-/** Another program that may do what the operator does. */
+/** Another program with the operator's rights. */
 const OTHER = privateKeyToAddress(secretOf('another operator'));
 
 const setting = (name: string): Hex => {
@@ -50,7 +50,7 @@ const ACTIONS: Readonly<Record<string, () => Promise<unknown>>> = {
       await ofExchange(wallet.address, 'depositWithAuthorization', args);
     }
   },
-  /** Everything so far becomes final. */
+  /** Makes everything so far final. */
   final: () => client.mine({ blocks: FINAL_BLOCKS }),
   /** No block comes until `go`. */
   stop: () => client.setIntervalMining({ interval: 0 }),
@@ -145,7 +145,7 @@ async function moveSets(functionName: 'splitFor' | 'mergeFor'): Promise<void> {
   await ofExchange(OTHER, functionName, [operationId, account, conditionId, TAKEN_MICRO]);
 }
 
-/** Without a price for gas meanwhile: these have nothing to pay with. */
+/** Meanwhile gas has no price: these accounts have nothing to pay with. */
 async function run(name: string | undefined): Promise<void> {
   const action = ACTIONS[name ?? ''];
   if (action === undefined) throw new Error(`an action is one of ${Object.keys(ACTIONS).join(', ')}`);

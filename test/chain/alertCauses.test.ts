@@ -17,7 +17,7 @@ const skip = NO_ANVIL || NO_PROMTOOL;
 const rig = skip ? (null as unknown as ChainRig) : await ChainRig.start();
 after(() => rig?.stop());
 const LIMITS = { MOST_HEAD_AGE_MS: '5000', MOST_SETTLEMENT_WAIT_MS: '3600000' };
-/** Longer than any page of a chain waits, but for funds that move. */
+/** Longer than any page about a chain waits, except for moving funds. */
 const AFTER_SEC = 400;
 
 function sampleOf({ samples }: Scrape, metric: string, labels = ''): number | undefined {

@@ -29,7 +29,7 @@ type AnvilOptions = {
   readonly chainId: number;
   readonly port?: number;
   readonly blockSeconds?: number;
-  /** Of the first block; the clock goes on from there. */
+  /** Time of the first block; the clock goes on from there. */
   readonly timestampSec?: number;
   /** Twenty blocks a second, and one for each transaction besides: everything is final within two seconds. */
   readonly isQuick?: boolean;

@@ -31,8 +31,8 @@ const callOf = (functionName: string, args: readonly unknown[]): Hex =>
   encodeFunctionData({ abi: abiOf('Exchange'), functionName, args });
 
 /**
- * Code that makes one call, whatever it is called with, notes in slot 0 whether that failed (1) or not (2), and says
- * that it takes the token.
+ * Code that makes one call on every call to it, writes to slot 0 whether that failed (1) or not (2), and accepts the
+ * token.
  */
 function callsBack(target: Address, data: Hex): Hex {
   const length = numberToHex((data.length - 2) / 2, { size: 2 });

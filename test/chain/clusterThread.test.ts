@@ -121,7 +121,7 @@ class Thread {
   }
 }
 
-/** Takes what the leader gives, in order, and hands it to the standby, for as long as the test goes on. */
+/** Takes the leader's rows in order and hands them to the standby, as long as the test runs. */
 function shipping(t: TestContext, leader: Thread, standby: Thread, held: FollowedRow[]) {
   const ship = (): void => {
     for (const row of leader.given.splice(0)) {

@@ -1,8 +1,8 @@
 /**
  * A day of an exchange on a chain where everything goes wrong: settlement ends at any step, the chain reorganises, its
- * fees multiply, and its node hangs, is behind, forgets transactions and withholds receipts. Meanwhile people trade,
+ * fees multiply, and its node hangs, lags, forgets transactions and withholds receipts. Meanwhile people trade,
  * deposit, withdraw, split and claim, markets are opened and decided, and the contract refuses trades, which are
- * unwound. At the end of the day every account has on the chain what the ledger says, to the unit.
+ * unwound. At the end of the day every account has the ledger's balances on the chain, to the unit.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,7 +15,7 @@ import { FEE_BPS, FINAL_BLOCKS, FollowedExchange } from './followedExchange.ts';
 import { ChainRig, key } from './rig.ts';
 import { DELEGATE, drawSteps, type Step, TradingExchange } from './trading.ts';
 
-/** A chain of its own for each day: a local node that has gone back and forth for long forgets what was before. */
+/** A chain of its own for each day: a local node that has gone back and forth for long forgets earlier blocks. */
 let chain: ChainRig;
 /** So much that nothing of a trade that is unwound is spent before. */
 const START_MICRO = 900_000_000_000;
@@ -23,9 +23,9 @@ const ACCOUNTS = [1, 2, 3, 4, 5];
 const MARKETS = [100, 10, 1000, 100, 10_000, 10].map((ticksPerUnit) => {
   return { ticksPerUnit, feeBps: FEE_BPS, minOrderAtomic: ticksPerUnit };
 });
-/** Those that are open from the morning on; the others open in the course of the day. */
+/** Markets that are open from the morning on; the others open in the course of the day. */
 const FIRST_MARKETS = 2;
-/** The one in which the contract refuses trades. A market is decided once none of its trades waits to be unwound. */
+/** The market whose trades the contract refuses. A market is decided once none of its trades waits to be unwound. */
 const REFUSED_MARKET = 0;
 const {
   days: DAYS,
@@ -62,7 +62,7 @@ class Day {
       assert.ok(rounds < 50, 'the deposits are in the ledger');
       await exchange.step();
     }
-    // The last account has only USDC, and what it trades.
+    // The last account has only USDC, and tokens from its trades.
     for (const account of ACCOUNTS.slice(0, -1)) exchange.split(account, REFUSED_MARKET, 300_000_000_000);
   }
 
@@ -120,7 +120,9 @@ class Day {
     return trades > ROUNDS && restarts >= 3 && takenBack > 10;
   }
 
-  /** Orders that the contract refuses are of one market, and no order asks for all that an account has. */
+  /**
+   * All orders that the contract refuses belong to one market, and no order asks for everything that an account has.
+   */
   #draw(passed: number): Step[] {
     const { exchange, random } = this;
     const drawn = drawSteps(random, COMMANDS, ACCOUNTS, exchange.markets.length);
@@ -148,7 +150,7 @@ class Day {
     if (random.chance(50)) exchange.pay(market);
   }
 
-  /** Also a transaction that offers nothing gets into a block. */
+  /** Even a transaction that offers nothing gets into a block. */
   async #calmly(use: () => Promise<unknown>): Promise<void> {
     const { baseFeePerGas } = await chain.client.getBlock();
     await chain.client.setNextBlockBaseFeePerGas({ baseFeePerGas: 0n });
@@ -166,8 +168,8 @@ class Day {
   }
 
   /**
-   * The node recovers for a round, and settlement knows what the chain has. Not where a node has hidden logs, which are
-   * found at the second look, or the receipt of a final transaction, whose work is then done again to no effect.
+   * The node recovers for a round, and settlement has read the chain. Not if a node has hidden logs, which the second
+   * check finds, or the receipt of a final transaction, whose work is then done again to no effect.
    */
   async #compare(): Promise<void> {
     const { exchange, node } = this;

@@ -82,7 +82,7 @@ async function whenResolved(server: TestServer, market: OrderMarket): Promise<vo
   });
 }
 
-/** Alice has won, and the chain pays her what the ledger does. */
+/** Alice has won, and the chain pays her the same as the ledger. */
 async function assertPaid(market: OrderMarket, alice: Trader): Promise<void> {
   const before = await alice.holdings(market);
   await alice.client.claim(market.id);
@@ -176,7 +176,7 @@ test('a thief with RESOLVER_KEY is vetoed, and with another key the market is de
   const { settlement } = await server.admin.operations();
   const [listed] = settlement!.decisions.foreign;
   assert.deepEqual([listed.market_id, listed.payouts, listed.is_carried_out], [market.id, [0, 1_000_000], false]);
-  // The exchange does not trust what is there, also while it wants another decision.
+  // The exchange does not trust the decision on the chain, even while it wants another one.
   await server.admin.resolveMarket(market.id, { outcome_index: 0 });
   await assertUnpaid(server, market, alice);
   await vetoAsDocumented(listed.proposal);

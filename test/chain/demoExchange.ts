@@ -35,7 +35,7 @@ export class DemoExchange {
     });
   }
 
-  /** @param output inherited, the whole of it goes where that of this process goes */
+  /** @param output inherited: all of its output goes where this process's goes */
   static start(env: NodeJS.ProcessEnv, output: 'inherit' | 'read'): DemoExchange {
     const isRead = output === 'read';
     const adminToken = env['ADMIN_TOKEN'] ?? randomBytes(24).toString('base64url');

@@ -54,7 +54,7 @@ export async function makeDemo(exchange: DemoExchange, chain: LocalChain, dataDi
   return { path, marketId: marketIds[0]!, takers: FLOW.takers.map((name) => clients.get(name)!) };
 }
 
-/** @returns the markets that the flow trades in: the first active one of some events */
+/** @returns the markets of the flow: the first active market of some events */
 async function makeCatalogue(admin: AdminClient, client: ExchangeClient): Promise<string[]> {
   const { lines } = demoCatalogue(Date.now());
   const firstOf = new Map<string, string>();

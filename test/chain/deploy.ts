@@ -39,7 +39,7 @@ export type Roles = {
   readonly operator: Address;
   readonly deployer: Address;
   readonly resolver: Address;
-  /** May end what the resolver has proposed. */
+  /** May veto the resolver's proposals. */
   readonly vetoer: Address;
   readonly permitSigner: Address;
   readonly payer: Address;
@@ -58,7 +58,7 @@ export type Deployed = {
 };
 
 export type Delays = { readonly exitDelay: bigint; readonly settlementGrace: bigint };
-/** A decision waits for so many seconds, which is as short as a demonstration wants it. */
+/** A decision waits for this many seconds, a short time for a demonstration. */
 const RESOLUTION_DELAY = 2n;
 
 export function abiOf(contract: ContractName): Abi {
@@ -90,7 +90,7 @@ export async function deployAll(
   return { ...contracts, exchange };
 }
 
-/** With the right of the contract of payments. */
+/** Deploys, and gives the contract of payments its right. */
 export async function deployExchange(
   client: ChainClient,
   { admin, operator, permitSigner, feeRecipient }: Roles,
@@ -118,7 +118,7 @@ export async function send(
   const data = encodeFunctionData({ abi, functionName, args });
   const receipt = await sendData(client, { from: account, to: address, data });
   if (receipt.status === 'success') return receipt;
-  // With the errors of the token, which the exchange passes on.
+  // Includes the errors of the token, which the exchange passes on.
   const errors = [...abi, ...abiOf('DemoUsdc').filter(({ type }) => type === 'error')];
   const blockNumber = receipt.blockNumber - 1n;
   await client.simulateContract({ account, address, abi: errors, functionName, args, blockNumber });

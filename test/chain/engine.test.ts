@@ -1,7 +1,7 @@
 /**
- * The contracts accept whatever the engine accepts: random trading of a real engine, orders at every bound among it,
- * is settled by the production code on a real EVM. No trade may fail there, and every account, the fee account too, has
- * on the chain what it has in the ledger, to the unit: after the trading, and after the markets are paid out.
+ * The contracts accept everything that the engine accepts: the production code settles random trading of a real engine,
+ * with orders at every bound, on a real EVM. No trade may fail there, and every account, including the fee account, has
+ * its ledger balances on the chain, to the unit: after the trading, and after the markets are paid out.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -16,7 +16,7 @@ import { CHAIN_ID, chainRig, key, USDC } from './rig.ts';
 import { DELEGATE, drawSteps, type Step, TradingExchange } from './trading.ts';
 
 const chain = await chainRig();
-/** One account has what few have, one has little, and the last one has only what it trades or is given. */
+/** One account has much, one has little, and the last one has only what it gets from trades or gifts. */
 const FUNDS_MICRO = new Map([
   [1, 4_000_000_000_000_000n],
   [2, 4_000_000_000_000_000n],
@@ -69,7 +69,7 @@ async function settleAll(steps: readonly Step[], shards: number): Promise<Done> 
       for (const account of [1, 2, 3]) exchange.split(account, market, account === 3 || market > 1 ? 60_000_000 : SETS);
     }
     for (const step of steps) await exchange.run(step);
-    // Of a market that is decided, the chain may have paid an account first. Where it is not, nothing is paid.
+    // In a decided market the chain may have paid an account first. In an undecided one nothing is paid.
     for (const market of MARKETS.keys()) exchange.pay(market);
     await exchange.finish();
     await assertSettled(exchange, 'after the trading');
@@ -89,7 +89,7 @@ async function settleAll(steps: readonly Step[], shards: number): Promise<Done> 
 async function assertSettled(exchange: TradingExchange, when: string): Promise<void> {
   const failed = `SELECT reason, sequence FROM work WHERE id IN (SELECT work FROM history WHERE status = 'failed')`;
   assert.deepEqual(exchange.db.prepare(failed).all(), [], `no trade fails ${when}`);
-  // The order of one shard is that of its trades and movements: what comes first pays for what comes later.
+  // In one shard the order is that of its trades and movements: earlier ones pay for later ones.
   const early = 'SELECT kind, reason, sequence FROM work WHERE failures > 0';
   if (exchange.engines.length === 1) assert.deepEqual(exchange.db.prepare(early).all(), [], `nothing is early ${when}`);
   for (const { journal } of exchange.engines) {
@@ -121,7 +121,7 @@ async function onFreshChain<T>(use: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Leaves steps out, ever fewer at once, as long as what is left fails too. */
+/** Leaves steps out, fewer and fewer at once, as long as the rest fails too. */
 async function shorten(steps: Step[], fails: (steps: Step[]) => Promise<boolean>): Promise<Step[]> {
   let left = steps;
   let tries = 0;

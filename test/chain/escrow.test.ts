@@ -117,7 +117,7 @@ test('tokens and coins cannot be sent to the exchange', options, async () => {
   }
 });
 
-/** The account asks for its exit, waits, and takes what it has of the market and of USDC to its wallet. */
+/** The account requests its exit, waits, and takes its tokens of the market and its USDC to its wallet. */
 async function leaveWith(account: Address, { yes, no }: ChainMarket): Promise<void> {
   await rig.exchange(account, 'requestExit', []);
   await rig.pass(EXIT_DELAY);

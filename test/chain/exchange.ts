@@ -51,7 +51,7 @@ export async function chainSettings(rig: ChainRig): Promise<Record<string, strin
     PERMIT_KEY: keyOf('PERMIT'),
     PAYER_KEY: keyOf('PAYER'),
     PAYMENTS_ADDRESS: contracts.payments,
-    // So that balances are as the tests say; those of fees set one.
+    // Makes balances as the tests expect; tests of fees set one.
     CHAIN_MOVEMENT_FEE_MICRO: '0',
     RESOLUTIONS_ADDRESS: contracts.resolutions,
   };

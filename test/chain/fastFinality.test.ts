@@ -37,7 +37,7 @@ test('a payment in each block of a chain of quick finality refuses nobody', { sk
   const market = await makeMarket(server);
   let finalized = 0n;
   for (let paid = 0; paid < PAYMENTS; paid++) {
-    // As many as may wait for the chain at once.
+    // The most payments that may wait for the chain at once.
     await eventually('another payment is taken', async () => {
       await rig.client.mine({ blocks: 1 });
       const { order_hash } = await victim.place(market, { price: '0.10', size: '1' });

@@ -1,8 +1,8 @@
 /**
  * A node of a real chain that fails as nodes do, from a seed: calls without an answer, before or after they were
- * carried out, answers that are some blocks old, receipts that are withheld or of blocks that the chain gave up, and
- * transactions that are accepted and forgotten. A pool of such nodes stands behind one address, so that an answer of a
- * node that is behind may follow one of a node that is not.
+ * carried out, answers that are some blocks old, receipts that are withheld or belong to dropped blocks, and
+ * transactions that are accepted and forgotten. Behind one address there is a pool of such nodes, so that an answer of
+ * a lagging node may follow one of a node that does not lag.
  */
 import { type Hex, keccak256 } from 'viem';
 import { NodeUnreachable, type Rpc, RpcError } from '../../shared/chain/rpc.ts';
@@ -11,12 +11,12 @@ import type { Random } from '../support/random.ts';
 const MOST_BEHIND = 12;
 
 export class FaultyNode {
-  /** Of 100 calls, how many go wrong in some way. */
+  /** Of 100 calls, the number that fail in some way. */
   faults = 0;
-  /** A node that is behind gives fewer logs, and no error: what it leaves out is found at the second look. */
+  /** A lagging node gives fewer logs, and no error: the second check finds the missing ones. */
   readonly hidesLogs: boolean;
   readonly #random: Random;
-  /** By transaction, the first receipt that the chain ever had of it. */
+  /** By transaction: the first receipt that the chain ever had for it. */
   readonly #receipts = new Map<Hex, unknown>();
 
   constructor(random: Random, hidesLogs: boolean) {

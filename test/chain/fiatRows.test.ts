@@ -1,6 +1,6 @@
 /**
- * Every row of the transfer machine (RULES.md 16.10), reached from outside: by requests, by what a provider says, and
- * by what a real EVM and its node do. Each test says how the session stands then, for its customer and for an operator.
+ * Every row of the transfer machine (RULES.md 16.10), reached from outside: by requests, by answers of a provider, and
+ * by a real EVM and its node. Each test checks the session as its customer and an operator see it.
  */
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
@@ -11,7 +11,7 @@ import { fileScope } from '../support/fileScope.ts';
 import { NO_ANVIL } from './anvil.ts';
 
 const rig = await CashOutRig.start(fileScope, 1);
-// One that fails leaves the node as it should be for the others.
+// A failed test leaves the node in order for the others.
 afterEach(() => rig?.sends());
 const options = { skip: NO_ANVIL };
 /** A transaction that no chain has. */

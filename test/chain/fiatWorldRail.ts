@@ -1,6 +1,6 @@
 /**
  * The rail of a fiat world (test/sim/fiatWorld.ts) on a real EVM: the token itself, blocks by the world's clock, forks
- * and lost transactions. The world looks at a copy of what is there, which is made anew after each of its steps.
+ * and lost transactions. The world reads a copy of the chain's state, which is made anew after each of its steps.
  */
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -36,7 +36,7 @@ import { CHAIN_ID, ROLES } from './rig.ts';
 const RELAYER = toHex(0x5e1a, { size: 32 });
 const STRANGER = toHex(0x57a9, { size: 20 });
 const MOST_FEE_WEI = 2_000_000_000_000;
-/** Anvil calls a block final when it has so many after it. */
+/** Anvil calls a block final once it has this many successors. */
 const FINALITY = 64;
 const DEEPEST_FORK = 20;
 const MOST_BLOCKS = 70;
@@ -44,7 +44,7 @@ const TROUBLE_PERCENT = 10;
 const PAGE = 3;
 const SPARED_MICRO = 10_000_000;
 const DAY_SEC = 86_400;
-/** Turns without a call to the node, after which none is under way. */
+/** After this many turns without a call to the node none is under way. */
 const QUIET_TURNS = 5;
 const OTHER_KEYS = CUSTOMERS.map((customer) => `0x${`e${customer}`.repeat(32)}`);
 const OTHERS = OTHER_KEYS.map((key) => addressOf(key).toLowerCase());
@@ -225,7 +225,7 @@ export class EvmWorldRail implements WorldRail {
     }
   }
 
-  /** Resolves once nothing is under way to the node, with the copy made anew. */
+  /** Resolves once no call to the node is under way, with the copy made anew. */
   async settled(): Promise<void> {
     await this.#acts;
     for (let quiet = 0; quiet < QUIET_TURNS; quiet++) {

@@ -6,7 +6,7 @@ import { isLongSoak, seedOr, timesOf } from '../support/seeds.ts';
 import { NO_ANVIL } from './anvil.ts';
 import { EvmWorldRail, FreshChain } from './fiatWorldRail.ts';
 
-/** In the first one of these a customer cashes out, in the other one a customer cashes in. */
+/** In the first of these worlds a customer cashes out, in the other a customer cashes in. */
 const IN_SUITE = new Set([seedOr(7), seedOr(10)]);
 const WORLDS = isLongSoak ? 20 : 5;
 const IN_SOAK = Array.from({ length: WORLDS }, (_, number) => seedOr(1) + number);

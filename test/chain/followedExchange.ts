@@ -46,7 +46,7 @@ export const RESOLVER = toHex(0x4e50, { size: 32 });
 export const PAYER = toHex(0x9a1e, { size: 32 });
 export const FINAL_BLOCKS = 70;
 export const FEE_BPS = 50;
-/** Of a movement on the chain. */
+/** The fee of a movement on the chain. */
 export const FEE_MICRO = 25_000;
 const YEAR_MS = 365 * 86_400_000;
 const KEYS = [TEST_KEY, await ShardKey.create({ ...TEST_SECRET, keyedFrom: [1, 1] }, 1)];
@@ -74,7 +74,7 @@ type ExchangeOptions = {
   readonly accounts: readonly number[];
   readonly markets: readonly MarketTerms[];
   readonly shards?: number;
-  /** Without one, signatures are taken for granted. */
+  /** Without one, all signatures count as valid. */
   readonly verifier?: Verifier;
   /** The node as settlement sees it. */
   readonly around?: (rpc: Rpc) => Rpc;
@@ -194,7 +194,7 @@ export class FollowedExchange {
     for (const _ of this.terms) this.openMarket();
   }
 
-  /** The next one. The chain does not know it yet: settlement deploys what is traded. */
+  /** Opens the next market. The chain does not know it yet: settlement deploys traded markets. */
   openMarket(): void {
     const index = this.markets.length;
     const market = marketOf(this.chain, index);
@@ -250,7 +250,7 @@ export class FollowedExchange {
     });
   }
 
-  /** Everything so far is in the journals. */
+  /** Writes everything so far to the journals. */
   write(): void {
     for (const [shard, { journal }] of this.engines.entries()) {
       while (this.#written[shard] < journal.rows.length) {
@@ -315,7 +315,7 @@ export class FollowedExchange {
     return this.db.prepare<[], number>(sql).pluck().get()!;
   }
 
-  /** The USDC of an account in the ledger, of which each shard may have reserved a part. */
+  /** The USDC of an account in the ledger; each shard may have reserved a part of it. */
   usdcOf(account: number): number {
     const reserved = this.engines.map((engine) => engine.usdc(account).reserved);
     return reserved.reduce((sum, micro) => sum + micro, this.engine.usdc(account).available);
@@ -341,7 +341,7 @@ export class FollowedExchange {
     }
   }
 
-  /** Ledger and chain are equal at the last block that was read, but for what is under way between them. */
+  /** Checks that ledger and chain are equal at the last read block, except for movements under way between them. */
   async reconcile(): Promise<void> {
     const { money } = this.settlement;
     if (money.isBehind) return;

@@ -46,7 +46,7 @@ const START_MICRO = 200_000_000;
 /** Accounts that trade, split, merge and withdraw at random. */
 class RandomExchange extends FollowedExchange {
   readonly random: Random;
-  /** Of 100 orders, how many have the signature of another key. */
+  /** Of 100 orders, the number signed by another key. */
   badlySigned = 0;
 
   constructor(seed: number) {
@@ -63,7 +63,7 @@ class RandomExchange extends FollowedExchange {
     await client.mine({ blocks: FINAL_BLOCKS });
     while (ACCOUNTS.some((account) => this.engine.usdc(account).available === 0)) await this.step();
     for (const account of ACCOUNTS) {
-      // The last account has only what it trades: perhaps nothing but tokens that pay nothing.
+      // The last account has only what it trades: perhaps only tokens that pay nothing.
       if (account === ACCOUNTS.at(-1)) continue;
       for (const market of this.markets.keys()) this.split(account, market, 30_000_000);
     }
@@ -169,7 +169,7 @@ const seed = seedOr(21);
 const ROUNDS = 12;
 const MOST_ROUNDS = 100;
 
-/** The administrator's tool agrees, and finds what is changed on one side. */
+/** The administrator's tool agrees, and finds a change of one side. */
 async function assertReported(exchange: RandomExchange): Promise<void> {
   const { lines, isEqual } = await exchange.report();
   assert.ok(isEqual && lines.length === 1 && lines[0].endsWith('ledger and chain are equal'), lines.join('\n'));
@@ -252,7 +252,7 @@ test(`funds move to the next contract, and every trade is settled at its own, se
     if (rounds % 5 === 0) crashes.stepsLeft = random.between(1, 30);
     const { restarts } = exchange;
     await exchange.step();
-    // A crash may have come between the blocks that were read and the receipts of what is in them.
+    // A crash may have come between reading blocks and reading the receipts of their transactions.
     const isCalm = crashes.stepsLeft === Number.POSITIVE_INFINITY && exchange.restarts === restarts;
     if (isCalm) await exchange.reconcile();
     await chain.client.mine({ blocks: 8 });
@@ -337,7 +337,7 @@ test('the thread settles what its journals have, and none is trimmed before', { 
     ...{ payerKey: PAYER, paymentsAddress: contracts.payments, payBounds: { accountMicro: 1e12, allMicro: 1e13 } },
     mostFeeWei: 10n ** 15n,
     cluster: null,
-    // The blocks of this chain come when they are asked for.
+    // This chain makes blocks on request.
     limits: { headAgeMs: 3_600_000, waitMs: 3_600_000 },
   };
   exchange.progress.setSettled(0, 0);

@@ -12,10 +12,10 @@ const TOLERANCE = 0.01;
 /** A match of a batch of 50 before contracts knew floors. It has two makers. */
 const WITHOUT_FLOORS = 97_246;
 const MOST_FOR_A_MAKER = 2300;
-/** By default (RULES.md 17.46). */
+/** The default (RULES.md 17.46). */
 const MOVEMENTS_A_DAY = 20;
 const USDC_ONE = 1_000_000n;
-/** By default (RULES.md 17.50). */
+/** The default (RULES.md 17.50). */
 const FEE_MICRO = 25_000n;
 
 test('every action takes the gas that the table has', { skip: NO_ANVIL }, async () => {
@@ -28,8 +28,8 @@ test('every action takes the gas that the table has', { skip: NO_ANVIL }, async 
 });
 
 /**
- * THREATS.md has these figures, and a change of one of them changes it. An account splits and merges all that it has,
- * to and fro, or splits in a market after the other, whose tokens the operator claims in the end.
+ * THREATS.md has these figures; a change here has to change them there. An account splits and merges everything that it
+ * has, to and fro, or splits in one market after the other, whose tokens the operator claims in the end.
  */
 test('what an account pays for its movements is three times what the operator pays', { skip: NO_ANVIL }, async () => {
   const threats = readFileSync(new URL('../../THREATS.md', import.meta.url), 'utf8');

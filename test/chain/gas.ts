@@ -22,7 +22,7 @@ export function writeGasTable(table: GasTable): void {
   writeFileSync(GAS_FILE, `${JSON.stringify(table, null, 2)}\n`);
 }
 
-/** On a chain of its own: what is there before changes what a storage write costs. */
+/** On a chain of its own: earlier state changes the cost of a storage write. */
 export async function measureGas(rig: ChainRig): Promise<GasTable> {
   const table: Record<string, number> = {};
   const note = (name: string, { gasUsed }: TransactionReceipt, matches = 1) => {
@@ -64,7 +64,7 @@ async function payments(rig: ChainRig, traders: PrivateKeyAccount[]): Promise<Tr
 
 type Kind = 'standard' | 'mint' | 'merge';
 
-/** As in an exchange that runs: the fee account has every asset, and the word of the trades is in use. */
+/** As in a running exchange: the fee account has every asset, and the word of the trades is in use. */
 async function warmUp(rig: ChainRig, market: ChainMarket, traders: PrivateKeyAccount[]): Promise<void> {
   await batch(rig, market, traders, 'standard', 1, { firstTrade: 255n, reverts: false });
   await batch(rig, market, traders, 'mint', 1, { firstTrade: 256n, reverts: false });

@@ -1,6 +1,6 @@
 /**
- * Random calls of the exchange contract, good ones and such as must fail: after each, what the contract has is what its
- * accounts have (the invariants that data/contracts/src/Escrow.sol begins with).
+ * Random calls of the exchange contract, valid ones and ones that must fail: after each, the contract's holdings equal
+ * those of its accounts (the invariants at the top of data/contracts/src/Escrow.sol).
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -36,7 +36,7 @@ async function assertBacked(markets: readonly ChainMarket[], after: string): Pro
   assert.equal((await sum(USDC)) + pooled, await rig.walletUsdc(exchange), `USDC after ${after}`);
 }
 
-/** A random call by whoever it may be, most of them by one who is allowed to. */
+/** A random call by a random sender, mostly one who is allowed to make it. */
 async function randomCall(random: Random, markets: readonly ChainMarket[]): Promise<string> {
   const trader = random.pick(TRADERS);
   const market = random.pick(markets);
@@ -44,7 +44,7 @@ async function randomCall(random: Random, markets: readonly ChainMarket[]): Prom
   const asset = random.pick([USDC, market.yes, market.no]);
   const amount = BigInt(random.pick([0, 1, random.between(1, 5_000_000), 50_000_000]));
   const self: Address = trader.address;
-  /** With what the account pays for the movement: mostly nothing, now and then more than the contract takes. */
+  /** With the fee for the movement: mostly none, now and then more than the contract takes. */
   const charged = amount | (BigInt(random.pick([0, 0, 25_000, 2_000_000])) << 128n);
   const operator = random.chance(95) ? ROLES.operator : self;
   const calls: Readonly<Record<string, () => Promise<unknown>>> = {

@@ -32,12 +32,12 @@ import { depositArgs } from './deposit.ts';
 const JOBS = ['ADMIN', 'OPERATOR', 'RESOLVER', 'PAYER', 'DEPLOYER', 'RELAYER', 'PERMIT'] as const;
 const HOUR_SECONDS = 3600n;
 export const DELAYS = { exitDelay: HOUR_SECONDS, settlementGrace: 7n * 24n * HOUR_SECONDS } as const;
-/** Of the wallets with play money. */
+/** Keys of the wallets with play money. */
 export const WALLETS = Array.from({ length: 5 }, (_, index) => `wallet ${index + 1}`);
 
 export const BASE_FEE = parseGwei('30');
 const GAS_MONEY = parseEther('1000');
-/** Behind so many blocks everything has its confirmations and is final. */
+/** After this many blocks everything is confirmed and final. */
 const FINAL_BLOCKS = 70;
 
 /** The secret of a key of the chain, by its name. */
@@ -82,7 +82,7 @@ export class LocalChain {
     return new LocalChain(anvil, chainId, name, delays, await deployAll(client, rolesOf(name), delays));
   }
 
-  /** Those of now. */
+  /** The present contracts. */
   get contracts(): Deployed {
     return this.#contracts;
   }
@@ -134,7 +134,7 @@ export class LocalChain {
     return send(this.client, wallet, this.contracts.exchange, 'Exchange', 'addDelegate', [delegate]);
   }
 
-  /** Everything so far is final. */
+  /** Makes everything so far final. */
   async finalize(): Promise<void> {
     await this.client.mine({ blocks: FINAL_BLOCKS });
   }

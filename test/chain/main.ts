@@ -23,7 +23,7 @@ const LIMITS = { port: [0, 65_535], 'chain-id': [1, Number.MAX_SAFE_INTEGER], 'b
 const WALLET_MICRO = 10_000_000_000n;
 
 const PROVIDER = privateKeyToAddress(secretOf('provider'));
-/** Of the sandbox provider (gateway/programs/ramp/), and of an exchange that has it. */
+/** Settings of the sandbox provider (gateway/programs/ramp/), and of an exchange that has it. */
 const CASH = {
   FIAT_PROVIDERS: 'sandbox',
   FIAT_SANDBOX_API_KEY: secretOf('api key of the provider'),

@@ -72,7 +72,7 @@ async function trade(server: TestServer, market: OrderMarket, alice: Trader, bob
   });
 }
 
-/** RULES.md 14.43: the instructions are followed to the letter, with what they name and nothing else. */
+/** RULES.md 14.43: follows the instructions to the letter, with only the values that they name. */
 async function split(market: OrderMarket, trader: Trader): Promise<void> {
   const account = key(ALICE).address;
   const { call, instructions } = await trader.client.ledger.splitParams(market.id, { amount_usdc_micro: '2000000' });
@@ -151,7 +151,7 @@ test('a market on a chain is traded, deployed by its first trade, decided, and c
   assert.deepEqual([deployed.yes_token_id, deployed.no_token_id], tokens);
   assert.deepEqual(await rig.call('exchange', 'markets', [conditionId]), tokens.map(BigInt));
 
-  // Asked for by a trader, and through a kill at whatever step it is.
+  // Requested by a trader, and continued after a kill at any step.
   const second = await makeMarket(server);
   const { status, body } = await alice.send('POST', `/v1/markets/${second.id}/deploy`);
   assert.deepEqual([status, body.market_id], [200, second.id]);

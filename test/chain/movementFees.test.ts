@@ -51,7 +51,7 @@ test('each movement takes its fee once, and none is made without it', options, a
   const tooMuch = [rig.freshHash(), alice.address, USDC, withFee(1n, UNIT + 1n)];
   await refused(rig.operator('withdrawFor', tooMuch), 'FeeTooLarge');
   assert.deepEqual([await rig.held(alice, USDC), (await feesHeld()) - before], [left, 4n * FEE]);
-  // A merge pays it of what it brings, where the account has nothing else.
+  // A merge pays the fee from its proceeds if the account has nothing else.
   await rig.operator('withdrawFor', [rig.freshHash(), alice.address, USDC, left]);
   await rig.operator('mergeFor', [rig.freshHash(), alice.address, conditionId, withFee(UNIT)]);
   assert.equal(await rig.held(alice, USDC), UNIT - FEE);

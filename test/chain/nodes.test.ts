@@ -1,6 +1,6 @@
 /**
- * An exchange with three nodes of a chain, one of which is away, lies or is behind (RULES.md 17.47): it trades and
- * settles as with three good ones, and names that node. With two that do not agree it stops, and invents nothing.
+ * An exchange with three nodes of a chain, one of which is down, lies or lags (RULES.md 17.47): it trades and settles
+ * as with three good ones, and names that node. If two disagree it stops, and invents nothing.
  */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';

@@ -61,14 +61,14 @@ test('OPERATOR_KEY alone cannot settle an order below a floor in force, nor rais
   const [below, upTo] = [await pair(market, 6n), await pair(market, 7n)];
   await raise(alice, 7n);
   const raisedAt = await now();
-  // One second before it is in force: what was matched before the raise still settles, at its own time.
+  // One second before the floor is in force: orders matched before the raise still settle, at their own time.
   await rig.client.setNextBlockTimestamp({ timestamp: raisedAt + EXIT_DELAY - 1n });
   await rig.settleAll(below, [rig.match(100n, 60n)]);
   await rig.client.setNextBlockTimestamp({ timestamp: raisedAt + EXIT_DELAY });
   const { failed } = await rig.settle(below, [rig.match(100n, 60n)]);
   assert.deepEqual(failed, [{ index: 0, error: 'NonceBelowFloor' }]);
   await rig.settleAll(upTo, [rig.match(100n, 60n)]);
-  // The maker's own word is needed: the operator's signature and those of a delegate are not the maker's.
+  // The maker's own signature is needed: neither the operator's nor a delegate's counts.
   await rig.exchange(alice.address, 'addDelegate', [carol.address]);
   for (const signer of [carol, bob]) {
     const args = [alice.address, 8n, maxUint256, await signedRaise(signer, alice.address, 8n)];
@@ -224,7 +224,7 @@ test(`floors are those of a list of all raises over ${STEPS} random steps, seed 
   }
 });
 
-/** As the words of the contract have it, from the whole list. */
+/** Computes from the whole list what the contract's rules say. */
 function whyNot(rise: bigint, all: readonly { from: bigint }[], time: bigint): string | null {
   if (rise <= 0n) return 'NonceFloorNotAbove';
   if (rise > 2n ** 32n) return 'NonceFloorTooHigh';

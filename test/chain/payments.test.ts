@@ -24,7 +24,7 @@ const payment = (account: Address, changes: Partial<Payment> = {}): Payment => {
 const pay = (payments: readonly Payment[], from: Address = ROLES.payer, exchange: Address = rig.contracts.exchange) =>
   send(rig.client, from, rig.contracts.payments, 'Payments', 'pay', [exchange, payments]);
 
-/** By operation, the name of the error of each that has failed. */
+/** By operation: the name of the error of each failed one. */
 function failuresOf({ logs }: Awaited<ReturnType<typeof pay>>): [unknown, string][] {
   const abi = [...abiOf('Exchange'), ...abiOf('DemoUsdc').filter(({ type }) => type === 'error')];
   return eventsOf(logs, 'Payments', 'PaymentFailed').map(({ args }) => {
@@ -99,7 +99,7 @@ test('nobody else pays, the payer pays an account to itself alone, and does noth
   for (const [name, args] of calls) {
     await refused(rig.exchange(ROLES.payer, name, args), 'AccessControlUnauthorizedAccount');
   }
-  // By a contract of the thief's in the place of an exchange it reaches no other function of the true one.
+  // Through a contract of the thief's in place of an exchange it reaches no other function of the real one.
   const thief: Address = `0x${'66'.repeat(20)}`;
   await rig.client.setCode({ address: thief, bytecode: '0x00' });
   const theft = encodeFunctionData({
@@ -132,7 +132,7 @@ async function funded(t: TestContext, options: Options): Promise<FollowedExchang
   return exchange;
 }
 
-/** The ledger carries it out: one that it refuses is never asked of the chain. */
+/** The ledger carries it out: a withdrawal that the ledger refuses is never sent to the chain. */
 function withdraw(exchange: FollowedExchange, account: number, micro: number): void {
   assert.equal(exchange.withdraw(account, micro).reply.code, OK, `a withdrawal of ${micro} micro-USDC of ${account}`);
 }
@@ -214,7 +214,7 @@ for (const isWithoutPayer of [false, true]) {
     for (const account of accounts) for (let n = 0; n < 2; n++) withdraw(exchange, account, Number(PAY));
     const paid = () => paidOf(accounts);
     const others = accounts.slice(2).map(() => 2n * PAY);
-    // Of one account one payment at a time, and without a key of their own eight of all.
+    // One payment of each account at a time, and without a key of their own eight of all accounts.
     for (let round = 0; round < 8; round++) await exchange.step();
     assert.deepEqual(await paid(), [0n, 0n, ...others]);
     await rig.client.mine({ blocks: FINAL_BLOCKS });
@@ -294,7 +294,7 @@ test('while the signer of one key is away, the others send what is theirs', opti
 });
 
 const HOUR_MS = 3_600_000;
-/** So many blocks that a payment which a bound holds back is looked at again, and rounds that pay it. */
+/** Enough blocks for a held-back payment to be checked again, and rounds that pay it. */
 async function goOn(exchange: FollowedExchange, passMs = 0): Promise<void> {
   exchange.nowMs += passMs;
   await rig.client.mine({ blocks: 31 });
@@ -330,7 +330,7 @@ test(
     assert.ok(health.oldestWorkMs < 60_000, 'what a bound holds back is no work that is late');
     await goOn(exchange, HOUR_MS);
     assert.deepEqual(await paidOf(accounts), [3n * PAY, PAY, 0n]);
-    // A payment above the bound waits for a day, and those that the account asks for later wait behind it.
+    // A payment above the bound waits for a day, and later ones of the account wait behind it.
     await goOn(exchange, 22 * HOUR_MS);
     assert.deepEqual(waiting(), [[whale, reason]]);
     await goOn(exchange, HOUR_MS);
@@ -351,7 +351,7 @@ test('accounts that move money to and fro leave something of the bound of all to
   let asked = 0;
   for (let turn = 0; turn < 4; turn++) {
     for (const account of busy) {
-      // In shares of what it has, as far as it may: what is too much waits, and so does what is behind it.
+      // Asks for shares of its balance, as far as allowed: payments over the bound wait, and so do those behind them.
       withdraw(exchange, account, 1_000_000);
       asked += 1_000_000;
     }

@@ -25,7 +25,7 @@ const CUSTOMER = customer.address.toLowerCase();
 const PROVIDER = provider.address.toLowerCase();
 const FUNDS_MICRO = 1_000_000_000;
 const MOST_FEE_WEI = 2_000_000_000_000;
-/** Anvil calls a block final when it has so many after it. */
+/** Anvil calls a block final once it has this many successors. */
 const FINALITY = 64;
 
 type ChainRail = RailRig & { readonly rail: EvmRail; readonly questions: string[] };

@@ -26,7 +26,7 @@ type World = {
   readonly ramp: RampProcess;
   readonly server: TestServer;
   readonly settings: Record<string, string>;
-  /** Made anew after a start of the exchange, whose port is another one. */
+  /** Made anew after a start of the exchange, which changes its port. */
   customer: Trader;
 };
 
@@ -205,7 +205,7 @@ test(
     for (const { transfer, signature } of [first, second]) assert.equal(await rail.send(transfer, signature), true);
     assert.equal(await count(RAMP, 'pending'), base + 2);
     await chain.client.request({ method: 'anvil_dropAllTransactions' } as never);
-    // Nobody asks for the first one any more.
+    // The first one is no longer requested.
     clock.ms += 31_000;
     assert.equal(await rail.send(second.transfer, second.signature), true);
     assert.equal(await count(RAMP, 'pending'), base + 1, 'in the place of the first');
@@ -265,7 +265,7 @@ test(
   },
 );
 
-/** By a process that has just begun. */
+/** Arrivals as seen by a process that has just started. */
 function freshArrivals(cursor: string) {
   return openRail().rail.arrivals(cursor);
 }

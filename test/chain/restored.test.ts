@@ -1,8 +1,8 @@
 /**
- * A directory that was restored to an earlier time beside a chain that went on (RULES.md 10.27, 10.30, 17.2, 17.44). It
- * does not start before `chain adopt`, deposits since come back by themselves, and trades, splits, merges and
- * withdrawals since are taken over from the chain: afterwards every balance is that of the exchange that was lost. What
- * is of a wallet that the ledger does not have is named, and refuses orders.
+ * A directory that was restored to an earlier time, beside a chain that went on (RULES.md 10.27, 10.30, 17.2, 17.44).
+ * It does not start before `chain adopt`, later deposits come back by themselves, and later trades, splits, merges and
+ * withdrawals are taken over from the chain: afterwards every balance equals the lost exchange's. Anything of a wallet
+ * that the ledger does not know is named, and orders are refused.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ const SHARDS = 2;
 const LIMITS = { MOST_HEAD_AGE_MS: '3600000', MOST_SETTLEMENT_WAIT_MS: '3600000', SHARDS: String(SHARDS) };
 type World = { readonly server: TestServer; readonly traders: Trader[]; readonly markets: readonly OrderMarket[] };
 
-/** An exchange, its chain and its backups, and what of it is done again and again. */
+/** An exchange, its chain and its backups, with the steps that tests repeat. */
 class Restored {
   readonly rig: ChainRig;
   readonly settings: Record<string, string>;
@@ -85,7 +85,7 @@ class Restored {
     return this.admin('backup', join(this.folder, 'backups'), '--data', this.server.dataDir, '--rate', '0');
   }
 
-  /** The server is lost, and another one starts with what its chain and the backup have. @returns what `adopt` said. */
+  /** The server is lost, and another one starts with its chain and the backup. @returns the output of `adopt`. */
   async restore(): Promise<string> {
     await this.server.kill();
     const { dataDir } = this.back;
@@ -136,7 +136,7 @@ class Restored {
   }
 }
 
-/** A step of people who trade, move sets and money; what the exchange refuses changes nothing. */
+/** A step of people who trade and move sets and money; refused requests change nothing. */
 async function act({ traders, markets }: World, random: Random, rig: ChainRig): Promise<string> {
   const [one, other] = [random.pick(traders), random.pick(traders)];
   const market = random.pick(markets);

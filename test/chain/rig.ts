@@ -88,7 +88,7 @@ export class ChainRig {
     this.contracts = contracts;
   }
 
-  /** @param resolutionDelay as short as that of a demonstration unless it is given */
+  /** @param resolutionDelay default: as short as in a demonstration */
   static async start(slotsInAnEpoch?: number, resolutionDelay?: bigint): Promise<ChainRig> {
     const anvil = await Anvil.start({ chainId: CHAIN_ID, slotsInAnEpoch });
     const client = chainClient(anvil.url, CHAIN_ID);
@@ -179,7 +179,7 @@ export class ChainRig {
     return { name: DOMAIN_NAME, version: DOMAIN_VERSION, chainId: CHAIN_ID, verifyingContract };
   }
 
-  /** A limit order: tokens and micro-USDC for all of them. */
+  /** A limit order: all of its tokens and micro-USDC. */
   async order(
     maker: PrivateKeyAccount,
     side: number,
@@ -274,11 +274,11 @@ export const CONTRACT_OF: Readonly<Record<keyof Deployed, ContractName>> = {
 
 type SharedRig = { readonly rig: ChainRig; readonly begin: () => Promise<void> };
 
-/** By the delay of resolutions. */
+/** Rigs by the delay of resolutions. */
 const shared = new Map<bigint | undefined, SharedRig>();
 /** The rig of the file that has asked last: files of a process run one after the other. */
 let current: SharedRig | undefined;
-/** The number of files of this process that have asked for one. */
+/** The number of files of this process that have requested one. */
 let asked = 0;
 
 /**
@@ -295,7 +295,7 @@ export async function chainRig(resolutionDelay?: bigint): Promise<ChainRig> {
   return current.rig;
 }
 
-/** Runs before every test of the file that has asked for a rig last, and not before those of later ones. */
+/** Runs before every test of the file that requested a rig last, and not before tests of later files. */
 export function beforeEachOfFile(prepare: () => Promise<void>): void {
   const file = asked;
   beforeEach(() => (file === asked ? prepare() : undefined));
@@ -319,11 +319,11 @@ export function eventsOf(logs: Log[], contract: ContractName, eventName: string)
 
 /** The name of the error with which a match failed. */
 function errorOf(reason: Hex): string {
-  // Errors with arguments come as they are; the selector alone is the short form of those without.
+  // Errors with arguments are decoded; the selector alone is the short form of errors without arguments.
   return decodeErrorResult({ abi: abiOf('Exchange'), data: reason }).errorName;
 }
 
-/** The same signature with the recovery bit as 0 or 1, as some wallets give it. */
+/** The same signature with the recovery bit as 0 or 1, as some wallets return it. */
 export function withLowV(signature: Hex): Hex {
   const { r, s, yParity } = parseSignature(signature);
   return `${serializeSignature({ r, s, yParity }).slice(0, -2)}0${yParity}` as Hex;

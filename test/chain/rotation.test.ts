@@ -78,7 +78,7 @@ async function funded(...numbers: number[]): Promise<Trader[]> {
   return traders;
 }
 
-/** The same trader as he signs for the contract of now, where the server listens now. */
+/** The same trader, signing for the present contract, at the server's present address. */
 async function renewed(trader: Trader, number: number): Promise<Trader> {
   const domain = await trader.reconnected().client.signingDomain();
   return new Trader(server, trader.userId, new OrderSigner(toHex(number, { size: 32 }), domain), trader.credentials);
@@ -210,7 +210,7 @@ test('funds, trades and people get to another contract, through a kill and a reo
   await assertEqual(settings, old, [alice, bob, dave], markets);
 });
 
-/** From the new contract, where she has to ask again; cancelling what she asked for at the old one is not needed. */
+/** Leaves from the new contract, where she has to request her exit again; she need not cancel the old request. */
 async function leaves(carol: Trader): Promise<void> {
   const wallet = carol.address as Address;
   await rig.exchange(wallet, 'requestExit', []);
@@ -232,7 +232,7 @@ async function leaves(carol: Trader): Promise<void> {
   }
 }
 
-/** Every account has at the new contract what the ledger says, and the old one has nothing. */
+/** Every account has its ledger balances at the new contract, and the old one has nothing. */
 async function assertEqual(settings: Settings, old: Address, traders: Trader[], markets: OrderMarket[]): Promise<void> {
   assert.equal(await rig.walletUsdc(old), 0n, 'nothing is left behind');
   for (const trader of traders) {

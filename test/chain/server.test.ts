@@ -143,7 +143,7 @@ test('a wallet splits released USDC by itself, and is paid what it withdraws', o
   await eventually('released and paid', async () => {
     return (await rig.balance(wallet, 0n))[1] === 30_000_000n && (await rig.walletUsdc(wallet)) === 5_000_000n;
   });
-  // The exchange does not know the market: sets of it wait, and the rest is held again.
+  // The exchange does not know the market: its sets wait, and the rest is held again.
   await rig.exchange(wallet, 'splitFromEscrow', [market.conditionId, 1_234_567n]);
   await rig.exchange(wallet, 'hold', [0n, 28_765_433n]);
   await rig.client.mine({ blocks: FINAL_BLOCKS });

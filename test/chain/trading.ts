@@ -20,7 +20,7 @@ import type { Random } from '../support/random.ts';
 import { FollowedExchange } from './followedExchange.ts';
 import { key, USDC, withHighS, withLowV } from './rig.ts';
 
-/** The key of an account's delegate is that of the account and this. */
+/** An account's delegate has a key made from the account's number and this. */
 export const DELEGATE = 100;
 /** Rates at the bounds, usual ones, and such as round at nearly every fill. */
 const FEES_BPS = [0, 1, 50, 333, 9999, 10_000];
@@ -39,7 +39,9 @@ type Terms = {
   readonly tick: number;
   /** Off the grid, as orders that do not rest may be. */
   readonly off: number;
-  /** Of orders that do not rest: a BUY at 1.00 or for all the money there is, a SELL below one tick or for nothing. */
+  /**
+   * For orders that do not rest: a BUY at 1.00 or for all the money that exists, a SELL below one tick or for nothing.
+   */
   readonly edge: 'none' | 'beyond' | 'farthest';
   readonly net: 'none' | 'part' | 'most';
   readonly expires: 'never' | 'soon' | 'late';
@@ -96,7 +98,7 @@ function drawStep(random: Random, accounts: readonly number[], markets: number, 
 
 function drawTerms(random: Random, account: number, market: number): Terms {
   const side = random.below(2);
-  // Most orders are near the middle, and on the side of it where they meet.
+  // Most orders are near the middle, on the side where they match.
   const middle = side === SIDE.BUY ? random.between(4800, 6000) : random.between(4000, 5200);
   return {
     ...{ account, market, side, outcome: random.below(2), timeInForce: random.pick(KINDS) },
@@ -179,7 +181,7 @@ export class TradingExchange extends FollowedExchange {
     if (step.do === 'withdraw') return void this.withdraw(step.account, step.micro);
     if (step.do === 'release') {
       const reference = toHex(++this.#releases, { size: 32 });
-      // A crash belongs to a round: what the gateway asks for in between is asked again by itself.
+      // A crash belongs to a round: the gateway repeats requests made in between.
       const { stepsLeft } = this.crashes;
       this.crashes.stepsLeft = Number.POSITIVE_INFINITY;
       this.settlement.money.prepareRelease(reference);
@@ -223,7 +225,7 @@ export class TradingExchange extends FollowedExchange {
     if (reply.code === OK) this.#open.push({ hash: hash.slice(), account, terms });
   }
 
-  /** With 'most', as much as the order gets from the book as it is, less its fee. */
+  /** 'most': as much as the order gets from the present book, minus its fee. */
   #minTakerNet({ net, market, side, outcome }: Terms, makerAmount: number, takerAmount: number): number {
     if (net === 'none') return 0;
     if (net === 'part') return Math.floor(takerAmount / 2);

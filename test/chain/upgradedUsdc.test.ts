@@ -1,6 +1,6 @@
 /**
- * The issuer of USDC changes it behind its proxy: what an exchange says, what it stops and what goes on, and that
- * nothing is lost. The tests go on from each other, on one exchange.
+ * The issuer of USDC changes it behind its proxy: what the exchange reports, what it stops, what goes on, and that
+ * nothing is lost. The tests build on each other, on one exchange.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -32,7 +32,7 @@ function passedOn(to: Address, at: number): Hex {
   return concat([call, push2(end), '0x57', '0x3d5ffd', '0x5b']);
 }
 
-/** The whole of `value` has moved, and a hundredth of it is taken from the receiver (slot 0 has the balances). */
+/** `value` is moved completely, and a hundredth of it is taken from the receiver (slot 0 has the balances). */
 function takesFee(to: Address, at: number, receiver: number): Hex {
   const moved = passedOn(to, at);
   const slotOfReceiver = concat(['0x60', numberToHex(receiver, { size: 1 }), '0x355f525f60205260405f20']);
@@ -43,7 +43,7 @@ function takesFee(to: Address, at: number, receiver: number): Hex {
 /** The code that answers calls of the selector, from this place on. */
 type Answer = { readonly selector: Hex; readonly code: (at: number) => Hex };
 
-/** @param answers those of their own; all other calls are passed on */
+/** @param answers the calls that it answers itself; all others are passed on */
 function proxy(to: Address, answers: readonly Answer[]): Hex {
   const DISPATCH = 11;
   let at = 6 + answers.length * DISPATCH;
@@ -77,7 +77,7 @@ async function ofVersion3(client: ChainClient): Promise<Address> {
   return (await sendData(client, { from: OWNER, data })).contractAddress!;
 }
 
-/** Changes the token from what it was deployed as, whatever it is now; null puts that back. */
+/** Changes the token from its deployed state, whatever it is now; null restores that state. */
 export async function upgradeUsdc(client: ChainClient, usdc: Address, upgrade: Upgrade | null): Promise<void> {
   const codeOf = (address: Address) => client.getCode({ address });
   if ((await codeOf(KEPT)) === undefined) await client.setCode({ address: KEPT, bytecode: (await codeOf(usdc))! });
@@ -93,7 +93,7 @@ export async function upgradeUsdc(client: ChainClient, usdc: Address, upgrade: U
       ]),
     /** A transfer moves nothing, and says so instead of reverting. */
     false: () => proxy(KEPT, [{ selector: TRANSFER, code: answers(0) }]),
-    /** Signatures for the version of before are not taken any more. */
+    /** Signatures for the previous version are no longer accepted. */
     version: async () => proxy(await ofVersion3(client), []),
     decimals: () => proxy(KEPT, [{ selector: toFunctionSelector('decimals()'), code: answers(18) }]),
   };

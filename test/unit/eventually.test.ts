@@ -1,4 +1,4 @@
-/** Every wait of a test has an end, and says what it waited for (test/support/eventually.ts). */
+/** Every wait of a test has an end, and its error names what was awaited (test/support/eventually.ts). */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** The scope of a file: what is started in it ends with the file, so it is not there for tests. */
+/** The scope of a file: things started in it end with the file, so tests cannot use it. */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,7 +8,7 @@ import { startServer } from '../support/server.ts';
 const REFUSED = /fileScope is for the top of a file/;
 const use = (): void => fileScope.after(() => {});
 
-/** As helpers call it that wait for something first, and for several things at once. */
+/** As a helper calls it that waits for something first, and for several things at once. */
 async function useLater(): Promise<void> {
   await sleep(1);
   await Promise.all([Promise.resolve().then(async () => use())]);
@@ -35,6 +35,6 @@ describe('the scope of a file', () => {
   });
 });
 
-// At the top of a file it is not, also after an await.
+// At the top of a file it is not, even after an await.
 use();
 await useLater();

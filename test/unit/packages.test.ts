@@ -1,4 +1,4 @@
-/** The packages of the client: what they have, how large they are, and that they can be published. */
+/** The packages of the client: their contents, their sizes, and that they can be published. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** The planted faults (npm run planted) follow the sources: one that finds no place, or two, would plant nothing. */
+/** The planted faults (npm run planted) follow the sources: a fault with no place, or with two, would plant nothing. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

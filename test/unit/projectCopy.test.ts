@@ -1,4 +1,4 @@
-/** The copy of the project for planted faults and mutants: how a test there may fail, and what is said then. */
+/** The copy of the project for planted faults and mutants: the ways in which a test may fail there, and the reports. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

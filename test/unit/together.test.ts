@@ -1,4 +1,4 @@
-/** Which files `npm test` runs, and which of them share a process. */
+/** The files that `npm test` runs, and the ones that share a process. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

@@ -8,7 +8,7 @@ import { sendPaced } from '../../../bench/openLoop.ts';
 
 const CONNECTIONS = 3;
 const REQUESTS = 60;
-/** One of so many requests is refused. */
+/** One in this many requests is refused. */
 const REFUSED_EACH = 5;
 
 function request(index: number): Buffer {

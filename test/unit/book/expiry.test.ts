@@ -13,7 +13,7 @@ it('an order rests until the last millisecond before its expiration and is gone 
   x.nowMs += 9_999;
   assert.deepEqual(x.order(BOB, 'SELL Yes 1 @ 60'), ['standard 1 @ 60: alice fee 0, bob fee 0', 'bob filled']);
   x.nowMs += 1;
-  // The order that comes at that moment does not meet it any more.
+  // An order that comes at that moment no longer meets it.
   assert.deepEqual(x.order(BOB, 'SELL Yes 1 @ 60'), ['alice expired 1 left', 'bob rests 1']);
   assert.equal(x.moved(ALICE), 'usdc -60, yes +100');
 });

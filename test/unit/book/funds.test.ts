@@ -1,4 +1,4 @@
-/** Deposits, withdrawals, full sets and what an order may reserve, to the micro-dollar (RULES.md 3, 9.3). */
+/** Deposits, withdrawals, full sets and reservations of orders, to the micro-dollar (RULES.md 3, 9.3). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { checkInvariants } from '../../../engine/core/invariants.ts';
@@ -185,7 +185,7 @@ describe('deposits and withdrawals', () => {
   });
 });
 
-/** Without collateral, and the largest order there is in lots of its market. */
+/** Without collateral, with the largest possible order in lots of its market. */
 function rehearsal(balances?: Balances): { rig: EngineRig; lots: number } {
   const rig = new EngineRig({ collateralCheck: false, balances });
   rig.market(0, { ticksPerUnit: 10 });

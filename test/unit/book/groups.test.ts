@@ -1,4 +1,4 @@
-/** Order groups: what is filled of them within a window, and what happens at the maximum (RULES.md 7.9). */
+/** Order groups: their fills within a window, and the effect of the maximum (RULES.md 7.9). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { MOST_ENTRIES } from '../../../engine/book/fillWindow.ts';
@@ -10,7 +10,7 @@ import { ALICE, BOB, CAROL, Scenario } from '../../support/scenario.ts';
 
 const GROUP = 5;
 const OTHER = 6;
-/** Of the scenario's market: a lot is 100 atomic tokens. */
+/** In the scenario's market a lot is 100 atomic tokens. */
 const LOT = 100;
 
 /** Alice's group of `maxLots` in 60 seconds. */

@@ -1,4 +1,4 @@
-/** A market from draft to locked: what time does by itself and what the administrator may do (RULES.md 9.5). */
+/** A market from draft to locked: changes by time alone, and changes by the administrator (RULES.md 9.5). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { MARKET_STATUS, MARKET_STATUS_NAMES, MOVEMENT } from '../../../shared/base/codes.ts';

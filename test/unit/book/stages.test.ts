@@ -10,7 +10,7 @@ import { ALICE, BOB, Scenario } from '../../support/scenario.ts';
 
 const { OPEN, POST_ONLY, CANCEL_ONLY } = STAGE;
 const code = (outcome: CommandResult): string => errorKey(outcome.reply.code);
-/** Of the scenario's market, which has the index 0. */
+/** The scenario's market has the index 0. */
 const FIRST = 0;
 
 function stageOf(x: Scenario, market = FIRST): number {

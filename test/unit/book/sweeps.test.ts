@@ -1,4 +1,4 @@
-/** Orders that the administrator does not allow an account any more (RULES.md 9.15, 9.16). */
+/** Cancels orders that the administrator no longer allows an account (RULES.md 9.15, 9.16). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { SIDE } from '../../../shared/base/codes.ts';

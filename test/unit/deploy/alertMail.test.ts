@@ -70,7 +70,7 @@ class MailServer {
   }
 }
 
-/** With shorter waits than people need between two messages. @returns its address, and what it has printed. */
+/** Starts it with shorter waits than people need between two messages. @returns its address and output. */
 async function startAlertmanager(t: TestContext, smtp: number, password: string) {
   const directory = temporaryDirectory();
   const [config, hurried, secret] = ['alertmanager.yml', 'hurried.sh', 'password'].map((name) => join(directory, name));

@@ -17,7 +17,7 @@ const MINUTE_SEC = 60;
 const DELAYS_SEC = 5 + 15 + 5;
 const MAY_PAGE = ['exchange', 'machine', 'operator', 'chain', 'funded accounts'];
 const MAY_BE_TICKETS = [...MAY_PAGE, 'accounts', 'anyone'];
-/** Names of refusals and counts that a request without credentials changes, or one of an empty account. */
+/** Names of refusals and counters that a request without credentials, or of an empty account, changes. */
 const OF_STRANGERS = /exchange_(requests_total|refusals_total|rate_limit_decisions|connections_refused|clock_trusted)/;
 const rules = alertRules();
 const pages = rules.filter(({ severity }) => severity === 'page');

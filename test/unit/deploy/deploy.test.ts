@@ -63,7 +63,7 @@ const LOOKS = /^(?:npx pmx admin (?:metrics|money|trades failed)|metrics\b|curl 
 /** Nothing on a laptop makes orders slow without making everything slow. */
 const ONLY_LOOKED_AT = 'orders are slow';
 
-/** The guides run commands of the drill that do something, or those of a document that it refers to. */
+/** True if the guides run a command of the drill that does something, or commands of a document that it refers to. */
 function isRehearsed(drill: string): boolean {
   const [own, ...linked] = [drill, ...linkedIn(drill)].map((text) =>
     blocksOf(text).filter(({ marks }) => marks.run && marks.norun === null),
@@ -138,7 +138,7 @@ describe('alerts and dashboard', () => {
   });
 });
 
-/** Names of metrics are kept apart from those of labels and functions by their first word. */
+/** Names of metrics differ from those of labels and functions by their first word. */
 function complaintsAbout(text: string): string[] {
   const names = [...text.matchAll(/\b(?:up|(?:exchange|process|nodejs)_\w+)\b/g)].map(([name]) => name);
   const unknown = names.filter((name) => !series.has(name)).map((name) => `no metric ${name}`);
@@ -202,7 +202,7 @@ describe('the units of backups', () => {
       const { status, stderr } = await runAdminHere([...args!.replace(folder!, join(data, 'backups')).split(' ')], {
         DATA_DIR: join(data, 'live'),
       });
-      // The command line is understood: what is missing is the directory.
+      // The command line is understood: only the directory is missing.
       assert.deepEqual([status, /^error: (?!unknown)/.test(stderr)], [1, true], stderr);
     }
   });

@@ -1,4 +1,4 @@
-/** Another administrator's token, put in place with `mv`, as the process sees it through what is mounted. */
+/** Another administrator's token, put in place with `mv`, as the process sees it through a mount. */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-/** The numbers of the guides are those of the program. */
+/** The numbers in the guides equal those of the program. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

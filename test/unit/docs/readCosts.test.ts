@@ -37,7 +37,7 @@ function reads(): Route[] {
   );
 }
 
-/** By the address, the account of a session or a standard key, whichever may ask most often. */
+/** The rate of the address, of a session's account or of a standard key, whichever may ask most often. */
 function perSecondOf({ limit, access }: Route): string {
   const ofClass = LIMIT_CLASSES[limit];
   if (ofClass === null) return NOT_LIMITED;

@@ -1,4 +1,4 @@
-/** The documents about signing: their vectors are those of other libraries. */
+/** The documents about signing: their vectors equal those of other libraries. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

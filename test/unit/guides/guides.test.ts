@@ -1,4 +1,4 @@
-/** The marks of the commands in documents, and the comparison of an output with the one that is shown. */
+/** The marks of the commands in documents, and the comparison of an output with the one in the document. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,10 +1,10 @@
-/** What code may say: exact numbers, no clock where state is replayed, erasable types, nothing left over. */
+/** The habits of code: exact numbers, no clock where state is replayed, erasable types, nothing left over. */
 import { test } from 'node:test';
 import { assertClean, assertNone, documents, importsOf, linesLike, sources } from './sources.ts';
 
 const MAX_FUNCTION_LINES = 70;
 
-/** The files of the engine around what is computed: they wait and measure. */
+/** The engine's files around its computation: they wait and measure. */
 const THREAD_FILES = ['shard/main.ts', 'shard/turns.ts', 'verify/spotMain.ts'].map((file) => `engine/${file}`);
 
 test('money and matching know no floats', () => {
@@ -55,7 +55,7 @@ test('the exchange writes its output through its log alone, which no reader can 
 });
 
 test('what an index or a key reads is not asserted: its type is that of the elements', () => {
-  // With `noUncheckedIndexedAccess` off the sign would say nothing, or hide that elements may be missing or null.
+  // With `noUncheckedIndexedAccess` off the sign would mean nothing, or hide that elements may be missing or null.
   const outsideTests = sources.filter(({ path }) => !path.startsWith('test/'));
   assertClean(outsideTests, (source) => linesLike(source, /^(?!\s*(?:\*|\/\/)).*\]!(?!=)/));
 });
@@ -92,7 +92,7 @@ test('only erasable TypeScript is used', () => {
 });
 
 test('no test fills more than a screen', () => {
-  // Biome counts the lines of functions, but not in test files: there it would count those of a whole `describe`.
+  // Biome counts the lines of functions, but not in test files, where it would count a whole `describe`.
   assertClean(sources, ({ path, lines }) => {
     if (!path.endsWith('.test.ts')) return [];
     return lines.flatMap((line, index) => {

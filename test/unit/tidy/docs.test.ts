@@ -69,7 +69,7 @@ function commitsIn(text: string): string[][] {
   return [...text.matchAll(/^A real one: `(\w+)` (.+)\.$/gm)].map(([, hash, words]) => [hash, words]);
 }
 
-/** Empty where there is no such thing. */
+/** Empty if there is no such thing. */
 function git(...args: string[]): string {
   return spawnSync('git', args, { cwd: ROOT, encoding: 'utf8' }).stdout.trim();
 }

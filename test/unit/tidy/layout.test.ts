@@ -1,4 +1,4 @@
-/** Where code may stand: the size of files, and the arrows between files and between rooms. */
+/** The places of code: the size of files, and the arrows between files and between rooms. */
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { test } from 'node:test';

@@ -1,6 +1,7 @@
 /**
  * The rooms of the three wings, and the arrows between them. A room imports the rooms of its own wing that `own` names,
- * and those of `shared/` that `shared` names. Rooms stand above those they import, so the arrows form no circle.
+ * and the rooms of `shared/` that `shared` names. Rooms stand above those that they import, so the arrows form no
+ * circle.
  */
 export type Room = { readonly room: string; readonly own: string; readonly shared?: string };
 

@@ -10,8 +10,8 @@ export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 export type Source = { path: string; text: string; lines: string[] };
 
 /**
- * Every file of TypeScript, and of AssemblyScript (.as). The tests of this folder are left out: they spell what they
- * look for.
+ * Every file of TypeScript, and of AssemblyScript (.as), except the tests of this folder, which contain the patterns
+ * that they search for.
  */
 export const sources = readAll(
   tracked().filter((path) => /\.(?:ts|as)$/.test(path) && !/^test\/unit\/tidy\//.test(path)),
@@ -53,7 +53,7 @@ export function linesLike({ lines }: Source, pattern: RegExp): string[] {
 export type Comment = {
   /** Number of its first line. */
   readonly line: number;
-  /** Without the signs around it, on one line. */
+  /** The text without the comment signs, on one line. */
   readonly text: string;
 };
 

@@ -13,9 +13,9 @@ const NO_LOOP = /^(?:engine\/(?:admin|backup)|shared\/client|gateway\/web\/brows
 const MAKES = /\.(?:pragma|prepare)(?:<|\()|\b(?:new (?:Database|Sqlite)|(?<!function )openDatabase)\(/;
 const HAS_OWN = /^(?:open\w*|prepare|constructor)$/;
 
-/** What runs once, or once for what is rare, by the moment. */
+/** Functions that run once, or rarely, by the moment. */
 const ONCE: Readonly<Record<string, readonly string[]>> = {
-  // When a shard, the projector or a store opens its file, each called by its constructor.
+  // When a shard, the projector or a store opens its file; each is called by the constructor.
   'engine/journal/file.ts': ['requireSqlite', 'requireShard', 'requireWholeLog'],
   'engine/journal/journal.ts': ['replay'],
   'engine/projector/orders.ts': ['#restore'],
@@ -44,7 +44,7 @@ const ONCE: Readonly<Record<string, readonly string[]>> = {
   'gateway/wiring/queryWorker.ts': ['reader'],
   'gateway/account/settlementQueries.ts': ['tryOpen'],
   'gateway/markets/searchBudgetQueries.ts': ['reads'],
-  // When a member of a cluster starts, joins, comes back, or gives a copy; once for each text that it records.
+  // When a member of a cluster starts, joins, comes back, or gives a copy; once for each recorded text.
   'engine/replication/giving.ts': ['#database', '#journal'],
   'engine/replication/prepare.ts': ['otherKeyIn'],
   'engine/replication/memberHeads.ts': ['recordsHead', 'becomeFounder'],
@@ -76,7 +76,7 @@ const ONCE: Readonly<Record<string, readonly string[]>> = {
   'engine/projector/stateCheck.ts': ['differencesFromState', 'fill'],
 };
 
-/** A function of the module, or a method: with what it is called. */
+/** The head of a function of the module, or of a method, with the name by which it is called. */
 const HEAD =
   /^(?:export )?(?:async )?function\*? (?<named>\w+)|^ {2}(?:(?:private|static|async|get|set) )*\*?(?!(?:if|for|while|switch)\b)(?<method>#?\w+)(?:<[^(]*>)?\((?:.*(?<!=> )[({,])?$/;
 

@@ -9,7 +9,7 @@ import { withExclusiveDirectory } from '../../../../engine/admin/directory.ts';
 import { chainLine, deriveAuditKey, NO_RECORDS } from '../../../../shared/crypto/auditChain.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 
-/** A log whose records say something that readers of lines might take for the end of one. */
+/** A log whose records contain text that a reader of lines might take for a line's end. */
 function directoryWithLog(records: number): string {
   const directory = temporaryDirectory();
   const key = deriveAuditKey(Buffer.alloc(32, 1));

@@ -31,7 +31,7 @@ function shardOf(commands: number, batch = BATCH): JournaledShard {
   return shard;
 }
 
-/** As the thread of a shard does. @returns the last record it recovered. */
+/** Starts like the thread of a shard. @returns the last recovered record. */
 function starts({ file }: JournaledShard): number {
   const journal = Journal.open({ ...file, journalSync: 'normal', key: TEST_KEY });
   try {

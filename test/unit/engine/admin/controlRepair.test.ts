@@ -1,4 +1,4 @@
-/** `control repair` keeps every row that can be read, and puts nothing in place that lacks what the journals have. */
+/** `control repair` keeps every readable row, and installs no file that lacks entities that the journals name. */
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ import { JournaledShard } from '../../../support/journaledShard.ts';
 const TIME = '20270115T080000Z';
 const PAGE_BYTES = 4096;
 const ACCOUNTS = 250;
-/** Rows of them follow from the journals. */
+/** Tables whose rows follow from the journals. */
 const MADE_ANEW: readonly string[] = ['users', 'movements'];
 const { DEPOSIT } = MOVEMENT;
 /** The reference of a deposit of five micro-USDC. */
@@ -141,7 +141,7 @@ test('with any page zeroed, every row that is not on it is kept, or is in the fi
   assert.ok(mostLost < 110 && allRows > 700, `one page cost ${mostLost} of ${allRows} rows`);
 });
 
-/** With these pages of the schema zeroed: the content that the repair comes to, and its lines. */
+/** Zeroes these pages of the schema, and returns the repaired content and the printed lines. */
 function repairedWithout(shard: JournaledShard, whole: Buffer, pages: Iterable<number>) {
   const { directory } = shard.file;
   const path = join(directory, 'control.db');

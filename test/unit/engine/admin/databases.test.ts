@@ -40,7 +40,7 @@ test('whole databases are ok, one that a server has locked is in use, and none o
   assert.deepEqual(checkDatabases(temporaryDirectory()), [], 'a directory without any');
 });
 
-/** Of those that can be made anew. A start reads few pages of read.db. */
+/** Databases that can be made anew. A start reads few pages of read.db. */
 const NEXT_STEPS: Readonly<Record<string, RegExp>> = {
   'idempotency.db': /the next start sets it aside and makes it anew$/,
   'settlement.db': /put back its own, or an older one, .+ with `npm run admin -- chain adopt`$/,

@@ -45,7 +45,7 @@ function planFor(shard: JournaledShard): Plan {
   return planRepair(inspectShard(shard.file));
 }
 
-/** Repairs, and shows that a shard starts from what is left. */
+/** Repairs, and shows that a shard starts from the result. */
 function repaired(shard: JournaledShard, plan: Plan): Findings {
   const findings = carryOut(plan, TIME);
   assert.ok(isSound(findings), findings.problem?.text);
@@ -53,7 +53,7 @@ function repaired(shard: JournaledShard, plan: Plan): Findings {
   return findings;
 }
 
-/** As the thread of a shard does. @returns the last record it recovered. */
+/** Starts like the thread of a shard. @returns the last recovered record. */
 function starts({ file }: JournaledShard): number {
   const journal = Journal.open({ ...file, journalSync: 'normal', key: TEST_KEY });
   try {
@@ -392,7 +392,7 @@ describe('journal repair', () => {
 });
 
 describe('a repair that ended between two names', () => {
-  /** A repaired directory, and what the repair has replaced. */
+  /** A repaired directory, and the files that the repair has replaced. */
   async function interrupted(): Promise<{
     shard: JournaledShard;
     give: (from: string, to: string) => void;

@@ -51,7 +51,7 @@ function zeroPage(page: number): (path: string) => void {
   };
 }
 
-/** The sequences in the file of those that were given up. */
+/** The sequence numbers in the file of given-up records. */
 function givenUp({ file }: JournaledShard): number[] {
   const path = join(file.directory, `journal-0.given-up-${TIME}.jsonl`);
   if (!existsSync(path)) return [];
@@ -92,7 +92,7 @@ test('with any page zeroed, each record that can be read is in the journal or in
   assert.ok(mostLost > 0 && mostLost < 60, `at most ${mostLost} records were lost with one page of ${last}`);
 });
 
-/** As the plan says it. */
+/** The number in the words of the plan. */
 function unreadable({ effects }: Plan): number {
   const line = effects.find((effect) => effect.includes('cannot be read'));
   if (line !== undefined) return Number(/of these ([0-9]+) cannot be read/.exec(line)![1]);
@@ -142,7 +142,7 @@ test('a write-ahead log is read with the file, up to its last commit', () => {
   const shard = shardOf(200);
   const { last } = shard;
   const { journalPath } = shard.file;
-  // As a killed process leaves it: the rows are in the log alone.
+  // The state after a killed process: the rows are only in the write-ahead log.
   for (const name of [journalPath, `${journalPath}-wal`]) copyFileSync(name, `${name}.kept`);
   shard.close();
   for (const name of [journalPath, `${journalPath}-wal`]) copyFileSync(`${name}.kept`, name);

@@ -1,4 +1,4 @@
-/** A new master key for a data directory, and what an interruption at any step leaves (RULES.md 10.14). */
+/** A new master key for a data directory, and the state after an interruption at any step (RULES.md 10.14). */
 import assert from 'node:assert/strict';
 import { execSync } from 'node:child_process';
 import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -54,7 +54,7 @@ function rotate(dataDir: string, keys: MasterKeys): Promise<string[]> {
   return withExclusiveDirectory(dataDir, (control) => rotateMasterKey(dataDir, control!, keys));
 }
 
-/** Everything opens, and is what it was. */
+/** Everything opens, with its old content. */
 function assertWhole({ dataDir, keyId, token, journalKey, ...before }: Made, masterKey?: Uint8Array): void {
   const control = open(dataDir, masterKey);
   assert.notEqual(control.keys.find(keyId), undefined);
@@ -137,7 +137,7 @@ describe('a rotation of the master key', () => {
     const { dataDir } = before;
     const old = readFileSync(join(dataDir, 'journal.key'));
     await rotate(dataDir, FROM_FILES);
-    // As an operator leaves it who renames only one of the two files, or a disk that keeps only the later rename.
+    // The state after an operator has renamed only one of the two files, or a disk has kept only the later rename.
     renameSync(join(dataDir, 'journal.key'), join(dataDir, 'journal.key.next'));
     writeFileSync(join(dataDir, 'journal.key'), old);
     assert.match((await rotate(dataDir, FROM_FILES))[0], /interrupted is finished/);

@@ -1,4 +1,4 @@
-/** Deposits and withdrawals of control.db beside those of the journals: each difference in words. */
+/** Deposits and withdrawals in control.db compared with the journals: each difference in words. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** The audit reads in the two amounts of an order what the vectors say (RULES.md 1.4, 1.6). */
+/** The audit reads the two amounts of an order as the vectors do (RULES.md 1.4, 1.6). */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { doneOf, type SignedOrder, termsOf } from '../../../../engine/admin/signedOrder.ts';

@@ -1,4 +1,7 @@
-/** The folder of backups: parts named by their content, points, and what a second command and a damaged disk do. */
+/**
+ * The folder of backups: parts named by their content, points, and the effects of a second command and of a damaged
+ * disk.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -74,7 +74,7 @@ it('finds what has the same part, group and mark as others, also past the end of
   const alike: Uint32Array[] = [];
   while (alike.length < 13) {
     const hash = hashOf(...Array.from({ length: 4 }, () => random.next()));
-    // Of 8 groups the last, so that the search goes on at the first; one mark of 128.
+    // The last of 8 groups, so that the search goes on at the first; one mark of 128.
     const tag = place.of(hash, 0);
     if (tag >>> 24 === 9 && (tag & 7) === 7 && ((tag >>> 16) & 127) < 16) alike.push(hash);
   }
@@ -103,7 +103,7 @@ it('inserts what was looked for before something else came in between', () => {
 it('agrees with a Map over 70,000 hashes, through every growth, also when they crowd one part', () => {
   for (const isCrowded of [false, true]) {
     const random = new Random(isCrowded ? 2 : 1);
-    // With a key of zeros the places can be computed, as an attacker would who knew the secret.
+    // With a key of zeros the places can be computed, as by an attacker who knows the secret.
     const place = new KeyedHash(new Int32Array(2));
     const index = new HashIndex(place);
     const twin = new Map<string, [account: number, slot: number]>();
@@ -184,7 +184,7 @@ it('is read from a snapshot whose parts have unused entries among the others, as
   const ENTRY_WORDS = 6;
   const used = new Uint32Array(PARTS);
   const parts = Array.from({ length: PARTS }, () => new Uint32Array(32 * ENTRY_WORDS));
-  // Two of part 5 and one of part 200, each with a gap before it: word 0, account, row + 1.
+  // Two entries of part 5 and one of part 200, each with a gap before it: word 0, account, row + 1.
   for (const [entry, word0, account, row] of [
     [3, 5, 11, 0],
     [9, 5 + 256, 12, 8],

@@ -1,4 +1,4 @@
-/** Which refusal comes first, and that none of them leaves a trace (RULES.md 6.5). */
+/** The precedence of refusals, and that none of them leaves a trace (RULES.md 6.5). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Verifier } from '../../../../engine/verify/verifier.ts';
@@ -11,7 +11,7 @@ import { type CommandResult, EngineRig, type PlaceOptions } from '../../../suppo
 
 const ROWS = Object.keys(ERRORS);
 
-/** Runs a command that must be refused so; state, journal and money stay byte for byte what they were. */
+/** Runs a command that has to be refused with this code; state, journal and money stay the same byte for byte. */
 function refused(rig: EngineRig, expected: string, run: () => CommandResult): void {
   const before = stateOf(rig.engine);
   const rows = rig.journal.rows.length;
@@ -36,7 +36,7 @@ describe('an order that is wrong in every way', () => {
     rig.place({ account: 8, side: SIDE.SELL, lots: 10_000, ticks: 50 });
     rig.patch(0, { status: MARKET_STATUS.LOCKED });
 
-    // The same signed order was accepted once, in a market where it was right.
+    // The same signed order was accepted once, in a market where it was valid.
     rig.market(1, { ticksPerUnit: 10_000, minOrderAtomic: 10_000, feeBps: 77 });
     rig.fund(9, 111);
     const wrong: PlaceOptions = { salt: 1, makerAmount: 111, takerAmount: 10_000, feeBps: 77, minTakerNet: 995_001 };

@@ -12,7 +12,7 @@ import { ALICE, BOB, Scenario } from '../../../support/scenario.ts';
 const CHAIN = 80_002;
 const NEXT = new Uint8Array(ADDRESS_BYTES).fill(0xab);
 
-/** The hash the engine gives an order, which is what its signature is checked against. */
+/** The hash that the engine gives an order, against which its signature is checked. */
 function hashOf(rig: EngineRig, salt: number): string {
   return toHex(new Uint8Array(rig.place({ account: ALICE, lots: 1, ticks: 10, salt }).hash.buffer));
 }

@@ -8,7 +8,7 @@ import { EngineRig } from '../../../support/engineRig.ts';
 
 const PIECE_BYTES = 1 << 19;
 const LONGEST_EVENT_BYTES = 4096;
-/** USDC and positions of so many are several pieces each. */
+/** USDC and positions of this many accounts take several pieces each. */
 const ACCOUNTS = 20_000;
 
 test('a state comes in pieces of half a MiB, however many accounts and positions it has', () => {

@@ -13,7 +13,7 @@ const REFUSED = ['refused BELOW_MIN_SIZE'];
 
 let it: Scenario;
 
-/** Alice keeps so many lots of Yes. */
+/** Leaves Alice this many lots of Yes. */
 function keepYes(lots: number): void {
   it.order(BOB, `BUY Yes ${ALL_LOTS - lots} @ 10`);
   it.order(ALICE, `SELL Yes ${ALL_LOTS - lots} @ 10`);

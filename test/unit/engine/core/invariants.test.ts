@@ -54,7 +54,7 @@ const DAMAGES: readonly [name: string, label: RegExp, damage: (state: ShardState
   ['a digest', /DIGEST-1/, ({ digest }) => digest.low++],
 ];
 
-/** Three holders of a market of which the first is paid, one in each record. */
+/** Three holders of a market, of whom the first is paid; one record pays one. */
 function settling(): { state: ShardState; market: Market } {
   const rig = new EngineRig({ rowsOfRecord: 1 });
   rig.market(0);
@@ -68,7 +68,7 @@ function settling(): { state: ShardState; market: Market } {
   return { state, market: state.markets.peek(0)! };
 }
 
-/** One of its three orders is cancelled so far. */
+/** One of its three orders has been cancelled. */
 function closing(): { state: ShardState; market: Market } {
   const rig = new EngineRig({ rowsOfRecord: 1 });
   rig.market(0);

@@ -1,4 +1,4 @@
-/** RAISE: after a restore numbers go on above a floor, and none that may have been seen is given out again. */
+/** RAISE: after a restore numbers go on above a floor, and no number that may have been seen is given out again. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { JournalHead } from '../../../../engine/journal/row.ts';
@@ -27,7 +27,7 @@ function numbersOf(x: Scenario, from = 0): Numbers {
   return found;
 }
 
-/** As a restore does it: nobody reads the events. */
+/** As in a restore: nothing reads the events. */
 function raise({ engine }: Scenario, floor = FLOOR): void {
   engine.raise(floor);
   engine.out.clear();

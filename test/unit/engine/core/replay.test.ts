@@ -1,4 +1,4 @@
-/** The journal rebuilds the engine, byte for byte; one that says something else is refused (RULES.md 2.10, 10.5). */
+/** The journal rebuilds the engine byte for byte; a contradicting journal is refused (RULES.md 2.10, 10.5). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { checkInvariants } from '../../../../engine/core/invariants.ts';

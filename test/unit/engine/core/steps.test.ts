@@ -1,6 +1,6 @@
 /**
- * The end of a market in records of bounded length (RULES.md 9.5, 9.6, 9.18). The rig checks every invariant of the
- * state, and so that all money is accounted for, after each of them.
+ * The end of a market in records of bounded length (RULES.md 9.5, 9.6, 9.18). After each record the rig checks every
+ * invariant of the state, so that all money is accounted for.
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';

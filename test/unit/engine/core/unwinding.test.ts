@@ -78,7 +78,7 @@ describe('an unwinding', () => {
       engine.place({ account, side, outcome, ticks, lots, selfTrade: 0 });
       if (!random.chance(40)) continue;
       if (random.chance(20)) engine.cancelMany(account);
-      // Of an order that goes on, later fills pay fees that follow from all fills before.
+      // Later fills of an order that goes on pay fees that depend on all earlier fills.
       const fills = rig.fills.filter(({ maker, taker }) => !maker.isOpen && !taker.isOpen);
       if (fills.length === 0) continue;
       const before = [rig.balances(), rig.collateral()];

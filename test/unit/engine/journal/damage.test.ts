@@ -154,7 +154,7 @@ describe('damage to a journal', () => {
     }
     const writer = new Database(opened.journalPath);
     writer.pragma('wal_checkpoint(PASSIVE)');
-    // As a machine leaves them that goes down: no connection is closed.
+    // As after a crash of the machine: no connection is closed.
     const copy = journalOptions();
     for (const suffix of ['', '-wal']) copyFileSync(opened.journalPath + suffix, copy.journalPath + suffix);
     copyFileSync(markPath(opened.journalPath), markPath(copy.journalPath));

@@ -1,4 +1,4 @@
-/** A journal as a file: its rows and their records, its mark, and what a closed, killed or older one still has. */
+/** A journal as a file: its rows and their records, its mark, and the content of a closed, killed or older one. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -5,7 +5,7 @@ import { Ledger } from '../../../../engine/money/ledger.ts';
 import { Balances, createBalances } from '../../../../shared/wire/balances.ts';
 import { MemorySnapshot } from '../../../support/memorySnapshot.ts';
 
-/** More than any list of the ledger begins with, and more than one that has grown once. */
+/** More than any list of the ledger has at first, and more than one that has grown once. */
 const ACCOUNTS = 3000;
 const MARKET = 3;
 

@@ -1,4 +1,4 @@
-/** The bytes of events: what they mean is in the tests of the book, the views and the journal. */
+/** The bytes of events; their meaning is tested with the book, the views and the journal. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Market } from '../../../../engine/book/market.ts';

@@ -1,7 +1,7 @@
 /**
- * A projector that ends at any moment leaves a read.db with which the next one comes to the same rows as one that was
- * never disturbed (PROJECTOR-1): between two transactions and inside one, with its process, with the machine, which
- * takes away what was not synced, and on a full disk.
+ * A projector that ends at any moment leaves a read.db from which the next one gets the same rows as one that was never
+ * disturbed (PROJECTOR-1): between two transactions and inside one, with its process, with the machine, which loses
+ * unsynced data, and on a full disk.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -75,7 +75,7 @@ describe(`a projector that ends (seed ${SEED})`, () => {
       for (const suffix of ['', '-wal']) copyFileSync(live + suffix, path + suffix);
       const { size } = statSync(`${path}-wal`);
       const cut = Math.floor(random() * size);
-      // After a checkpoint the file has everything that the log has up to then, so any part of it may be missing.
+      // After a checkpoint the file has everything that the log has up to then, so any part of the log may be missing.
       truncateSync(`${path}-wal`, cut);
       images.push({ path, what: `record ${record}, ${cut} of ${size} bytes of the log` });
     }

@@ -29,7 +29,7 @@ const MANY = 1050;
 
 type Row = { market: number; filled_us: number; filled_ms: number };
 
-/** Bids of one maker, and a seller of everything in one record. */
+/** Bids of one maker, and a seller who takes all of them in one record. */
 function sweep(rig: EngineRig, market: number, fills: number): void {
   for (let maker = 0; maker < fills; maker++) {
     rig.place({ account: 1, market, side: SIDE.BUY, outcome: OUTCOME.YES, ticks: 50, lots: LOTS });
@@ -189,7 +189,7 @@ describe(`the times of fills (SEED=${seed})`, () => {
   });
 });
 
-/** Fills of one millisecond in several records, and more of them than it has microseconds. */
+/** Fills of one millisecond in several records, more than the millisecond has microseconds. */
 function burst(rig: ProjectionRig): void {
   const engine = rig.rigs[0]!;
   for (const account of [1, 2]) engine.fund(account, 1_000_000_000_000);

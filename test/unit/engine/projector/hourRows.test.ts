@@ -1,4 +1,4 @@
-/** Rows by the hour: by the day once they are old, and the same however they are divided into batches. */
+/** Hourly rows become daily ones once they are old, and are the same for every division into batches. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
@@ -13,7 +13,7 @@ const random = seededRandom(seed);
 const START_MS = Date.UTC(2026, 0, 1);
 const KEY = { account: 7, market: 3, outcome: 1 };
 
-/** Hours over five hundred days, most of them a few hours after the one before. */
+/** Hours over five hundred days, most of them a few hours after the previous one. */
 const hours: number[] = [];
 for (let hour = START_MS; hour < START_MS + 500 * DAY_MS; ) {
   hours.push(hour);

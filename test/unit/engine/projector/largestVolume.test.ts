@@ -1,4 +1,4 @@
-/** Volumes at the end of what a row can hold (RULES.md 13.10). */
+/** Volumes near the largest value that a row can hold (RULES.md 13.10). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
@@ -46,7 +46,7 @@ test('EXCHANGESTATS-3: a trade beyond the largest volume is a trade, and adds to
     tables.map(() => BigInt(TOKENS * 0.98)),
   );
 
-  // As if all but one such trade of them had been before.
+  // As if all such trades except one had been made before.
   const left = BigInt(TOKENS) + 5n;
   const db = new Database(rig.readDbPath);
   db.prepare('UPDATE exchange_shards SET counted_atomic = ?').run(MOST_COUNTED_ATOMIC - left);

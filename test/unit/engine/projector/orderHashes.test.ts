@@ -1,4 +1,4 @@
-/** Orders are found by their hashes wherever the entries are: what the projector writes and the queries read. */
+/** Orders are found by their hashes wherever the entries are: the projector writes them and the queries read them. */
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ const T0 = Date.UTC(2026, 0, 1);
 const ANN = 1;
 const BOB = 2;
 
-/** A journal of one shard and the read model of what it has; the orders of a record are closed in it. */
+/** A journal of one shard and its read model; the orders of a record are closed in it. */
 class Model {
   readonly #script = new JournalScript(join(folder, 'journal-0.db'));
   readonly #progress = Progress.create(1);

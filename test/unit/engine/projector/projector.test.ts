@@ -105,7 +105,7 @@ describe('the projector', () => {
     }
   }
 
-  /** One of everything: mint, partial fills, cancel, expiry, a slot used twice. Returns the shard's last sequence. */
+  /** One of each: mint, partial fills, cancel, expiry, a slot used twice. Returns the shard's last sequence number. */
   function trade(script: JournalScript, market: number): number {
     const at = (minute: number): number => T0 + minute * 60_000;
     script.record(at(1), (events) => events.place({ slot: 0, account: ANN, market, limitTicks: 60, lots: 20_000 }));

@@ -37,7 +37,7 @@ const TABLES = [
 
 type Row = Record<string, bigint>;
 type Trade = {
-  /** Of the fill, which no sweep here takes into another millisecond than its record's. */
+  /** The time of the fill; no sweep here extends beyond its record's millisecond. */
   timeMs: number;
   market: number;
   yesTicks: number;
@@ -306,7 +306,7 @@ function candleOf(market: number, spanMs: number, start: number, group: readonly
   return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, BigInt(value)]));
 }
 
-/** By the start of the bucket, in order. */
+/** Sums by the start of the bucket, in order. */
 function grouped(trades: readonly Trade[], spanMs: number): Map<number, Trade[]> {
   const groups = new Map<number, Trade[]>();
   for (const trade of trades) {

@@ -1,4 +1,6 @@
-/** read.db when the journals do not have their first records any more: what it begins with, and what is kept for it. */
+/**
+ * read.db when the journals no longer have their first records: its opening state, and the files that are kept for it.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { afterEach, describe, it } from 'node:test';
@@ -249,7 +251,7 @@ describe('trimmed journals', () => {
       const rig = older();
       damage(rig, `PRAGMA user_version = ${WITHOUT_STEP}`);
       const copy = `${rig.readDbPath}.version-${WITHOUT_STEP}`;
-      // Of a process that was killed meanwhile.
+      // Left by a process that was killed in the meantime.
       writeFileSync(`${copy}.part`, 'half a file');
       const calls = watchFiles(t);
       rig.project();

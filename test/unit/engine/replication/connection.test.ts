@@ -132,7 +132,7 @@ for (const place of ['handshake', 'facts'] as const) {
     const connection = await within(world, connecting);
     assert.equal(connection.server, world.postgres[1]!.host);
     assert.ok(world.timing.nowMs() < 1000);
-    // It answers when nobody asks any more.
+    // It answers after nothing waits any more.
     world.postgres[0]!.goOn();
     await seen('one connection', () => world.postgres[0]!.connections === 0);
     assert.equal(connection.isGone, false);
@@ -374,7 +374,7 @@ test('a log that is closed while it connects leaves no connection open', async (
   await seen('no connection', () => postgres.connections === 0);
 });
 
-/** Two servers that give any lease, the second of which is a standby, and a log that reads from the first. */
+/** Two servers that grant any lease, of which the second is a standby, and a log that reads from the first. */
 async function twoServers(t: TestContext) {
   const [abandoned, newer] = [await ScriptedPostgres.start(t), await ScriptedPostgres.start(t)];
   newer.isStandby = true;

@@ -1,4 +1,4 @@
-/** Where the journals of a running member end, beside where the log ends (RULES.md 18.25). */
+/** The ends of a running member's journals compared with the end of the log (RULES.md 18.25). */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** A member that gives a copy to one that joins, with a thread for it that is busy as long as the test says. */
+/** A member that gives a copy to a joining one, with a thread for it that is busy as long as the test says. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Statement } from '../../../../engine/replication/command.ts';
@@ -10,7 +10,7 @@ import { ScriptedPostgres } from '../../../support/scriptedPostgres.ts';
 
 const LOOK_MS = 1000;
 
-/** It keeps what the giver says. A request is there as long as nobody has taken it. */
+/** Stores what the giver writes. A request stays until it is taken. */
 class Table {
   readonly asked: string[] = [];
   requests: string[] = [];

@@ -18,7 +18,7 @@ const ATTEMPT = { holder: 'b', attempt: '1' };
 const PATIENCE_MS = 60_000;
 const SOON = { timeout: 30_000 };
 
-/** The other side takes what is there at each look of the giver, once `onLook` has run. */
+/** The other side takes everything at each check of the giver, once `onLook` has run. */
 class Taker {
   /** True: it is gone. */
   isGone = false;
@@ -79,7 +79,7 @@ function give(
   return new Giving({ table: taker.table, attempt: ATTEMPT, directory, shards, ends, copyControl }).run();
 }
 
-/** Where the records of a copied database end. */
+/** The end of the records of a copied database. */
 function endOf(bytes: Buffer): unknown {
   const path = join(temporaryDirectory(), 'copy.db');
   writeFileSync(path, bytes);

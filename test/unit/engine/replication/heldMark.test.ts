@@ -1,4 +1,4 @@
-/** The mark of what a member has seen held (HELDMARK-1 to HELDMARK-4). */
+/** The mark of the rows that a member has seen held (HELDMARK-1 to HELDMARK-4). */
 import assert from 'node:assert/strict';
 import { closeSync, copyFileSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';

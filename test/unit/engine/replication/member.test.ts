@@ -112,7 +112,7 @@ test('LOGTAIL-1: a member posts each row once, in order, after those that it has
     await cluster.pass(50);
     if (sequence === 2) c = cluster.add('c', [{ stream: 0, sequence: 2 }]);
   }
-  // Of a member that starts later the rows of the other shard come from the beginning.
+  // To a member that starts later, the rows of the other shard come from the beginning.
   const d = cluster.add('d', [{ stream: 0, sequence: 4 }]);
   await cluster.pass(200);
   const of = (rig: Rig, stream: number) => sequences(rig.rows.filter((row) => row.stream === stream));
@@ -140,7 +140,7 @@ test('LOGTAIL-2: a standby is as new as the last commit that the standbys of the
   await cluster.pass(300);
   const before = b.nowMs;
   assert.ok(asOf().at(-1)! >= before - 300, 'it goes on while commits do');
-  // Reads are answered, as those of a server are that was cut off from its standbys.
+  // Reads are answered, like those of a server that was cut off from its standbys.
   cluster.standbys = [];
   await cluster.pass(3000);
   assert.ok(asOf().at(-1)! <= before, 'nothing that was asked for since is confirmed');
@@ -308,7 +308,7 @@ test('LASTROW-1: a member stops where a row is lost that its files got after it 
   const c = cluster.add('c');
   c.isReady = false;
   await cluster.pass(100);
-  // Its files come meanwhile, with that row.
+  // In the meantime its files arrive, with that row.
   cluster.standbys = [0];
   a.put(newRow(0, 2));
   await cluster.pass(100);

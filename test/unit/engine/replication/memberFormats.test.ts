@@ -10,9 +10,9 @@ import { newRow } from '../../../support/replicatedLog.ts';
 
 const LEASE_MS = 2000;
 const YIELD_MS = 3000;
-/** It reads a format more, and writes the one of now as well. */
+/** It reads one more format, and can write the present one as well. */
 const NEXT = { ...FORMATS, journal: { newest: 4, oldest: 3 } };
-/** It cannot write the one of now. */
+/** It cannot write the present format. */
 const ABRUPT = { ...FORMATS, journal: { newest: 4, oldest: 4 } };
 const TOO_OLD = /this version does not read what the cluster writes: journal 4 \(3 at most\)/;
 
@@ -43,7 +43,7 @@ async function raised(cluster: Cluster): Promise<string[]> {
 
 const { oldest, newest }: { oldest: number; newest: number } = FORMATS.control;
 const FILES = `${FORMATS.files.oldest} to ${FORMATS.files.newest}`;
-/** Where the tables of this version can be written as before. */
+/** If the tables of this version can be written in the old way. */
 const CONTROL = oldest === newest ? '' : `control ${oldest} to ${newest}, `;
 
 /** The cluster of two, from the version of now to the next one. */
@@ -113,7 +113,7 @@ test('a member that another one cannot follow leads when that one has not taken 
   b.isConnected = false;
   void b.log.report(0);
   b.log.settle();
-  // Of the other standby it is known that it was there, and not yet that it is gone.
+  // The other standby is known to have been there, and not yet known to be gone.
   cluster.kill(a);
   await cluster.pass(LEASE_MS + YIELD_MS / 2);
   assert.equal(written(c), 'standby');

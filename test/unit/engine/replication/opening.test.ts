@@ -6,7 +6,7 @@ import { eventually } from '../../../support/eventually.ts';
 import { ScriptedPostgres } from '../../../support/scriptedPostgres.ts';
 
 const ATTEMPTS = 3;
-/** Of one log: to write and to read. */
+/** Connections of one log: one to write and one to read. */
 const CONNECTIONS = 2;
 
 test('an attempt to open the log that fails leaves no connections behind', async (t) => {

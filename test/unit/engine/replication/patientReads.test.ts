@@ -1,4 +1,4 @@
-/** A member that starts, and a server of its log that is gone meanwhile. */
+/** A starting member, and a server of its log that is gone in the meantime. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventually } from '../../../support/eventually.ts';

@@ -37,7 +37,7 @@ async function prepare(
     holder: 'a',
     onNews: (text) => news.push(text),
     onDamagedMark: (text) => news.push(text),
-    // A copy is not asked for.
+    // No copy is requested.
     isStopped: () => true,
     ...changes,
   });
@@ -212,7 +212,7 @@ test('PREPARE-1: a member that starts beside the first one waits for it, and doe
   const reads = readsOf({
     lease: async () => {
       looked.push('lease');
-      // Of the member that begins the log, which leads a moment later.
+      // The lease as seen by the member that begins the log and leads a moment later.
       return looked.length < 3 ? free : { ...free, holder: 'b', epoch: 1, expiresInMs: 1500 };
     },
     ends: async () => (looked.length < 5 ? [] : logWith(STREAM.CONTROL).reads.ends()),

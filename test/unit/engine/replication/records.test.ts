@@ -1,4 +1,4 @@
-/** The records of a file that comes back to a cluster: what the log never held is set aside and taken back. */
+/** The records of a file that comes back to a cluster: records that the log never held are set aside and undone. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -7,7 +7,7 @@ import { crcOf, JournalHead, type Row } from '../../../../engine/journal/row.ts'
 import { headText, type LoggedRows, rejoin, rejoinedText } from '../../../../engine/replication/rejoin.ts';
 import { journalWith, rowHistory, rowsIn } from '../../../support/rowHistory.ts';
 
-/** A log that has these rows but for the first ones, which were trimmed. */
+/** A log with these rows, except the first ones, which were trimmed. */
 function logWith(rows: readonly Row[], trimmed = 0): LoggedRows {
   const kept = rows.slice(trimmed);
   const after = trimmed === 0 ? 0 : rows[trimmed - 1]!.sequence;

@@ -11,7 +11,7 @@ import { Random } from '../../../support/random.ts';
 import { newRow } from '../../../support/replicatedLog.ts';
 import { seedOr, timesOf } from '../../../support/seeds.ts';
 
-/** Statements last so long that the lease of the fake database has no part in these tests. */
+/** Statements take so long that the lease of the fake database plays no part in these tests. */
 class Rig {
   readonly timing = new ManualTiming();
   readonly database = new FakeDatabase(() => this.timing.nowMs());
@@ -204,7 +204,7 @@ const CONTRADICTIONS = [
 
 for (const [what, contradict, reason] of CONTRADICTIONS) {
   test(`SHIPPER-4: when ${what}, nothing is appended or reported any more`, async () => {
-    // Two of them are found out by the next append.
+    // The next append finds two of them.
     const isFoundOut = what.startsWith('another row');
     const rig = await new Rig().lead();
     rig.database.replicate(1);

@@ -1,4 +1,7 @@
-/** A start compares all files of a member with the log, and refuses one that lacks them (STANDING-1 to STANDING-3). */
+/**
+ * A start compares all files of a member with the log, and refuses if the log lacks some of their rows (STANDING-1 to
+ * STANDING-3).
+ */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -25,7 +28,7 @@ const NEXT = { epoch: 2, lead: 22, start: 3, run: RUN };
 
 const PROMOTED = { leads: [LEAD, { ...NEXT, run: OTHER }], run: OTHER };
 
-/** A log of one stream; the row at each position is that of a lead. */
+/** A log of one stream; the row at each position belongs to a lead. */
 function logOf(rows: readonly Row[], history: Partial<LogHistory> = {}, isWhole = false) {
   const named = rows.map((row, at) => {
     const lead = at < COMMON.length ? LEAD : NEXT;
@@ -53,7 +56,7 @@ function memberWith(rows: readonly Row[]) {
   return { directory, shards: 1, masterKey: MASTER_KEY, records: [] };
 }
 
-/** Of a member that led, and has seen the common rows held. */
+/** The mark of a member that led, and has seen the common rows held. */
 function markOf(changes: Partial<FoundMark> = {}): FoundMark {
   return {
     log: 'log',

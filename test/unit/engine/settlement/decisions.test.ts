@@ -32,7 +32,7 @@ const proposeOf = (market: number, yes: number): Hex => {
   return encodeFunctionData({ abi: RESOLUTIONS_ABI, functionName: 'propose', args });
 };
 
-/** It is asked for its state at a block, as decisions need it. */
+/** Contracts that can be asked for their state at a block, as decisions need it. */
 class Contracts extends FakeExchange {
   readonly hasPast = true;
 }
@@ -244,7 +244,7 @@ test('a foreign proposal is an alarm until it has ended for good, even over a re
   rig.want(1, 0);
   await rig.until('otherwise', () => rig.decisions.health().counts.otherwise === 1);
   assert.equal(rig.reported.length, 0, 'the ledger does not decide what the chain has decided otherwise');
-  // An operator who takes what the chain has ends it.
+  // It ends when an operator adopts the chain's decision.
   assert.equal(rig.want(1, 700_000), 'wanted');
   await rig.until('the decision', () => rig.reported.length === 1);
   rig.decideLedger(1, 700_000);

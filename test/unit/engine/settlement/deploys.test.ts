@@ -93,7 +93,7 @@ function registered(market: number) {
 
 const first = seedOr(1);
 const worlds = timesOf({ suite: 1, soak: 60 });
-/** Of all worlds: one that is done early may have few. */
+/** Summed over all worlds: a world that ends early may have few. */
 let restarts = 0;
 for (let seed = first; seed < first + worlds; seed++) {
   test(`every market is deployed under crashes, reorganisations and a bad node, seed ${seed}`, async () => {

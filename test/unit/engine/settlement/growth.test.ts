@@ -1,4 +1,4 @@
-/** Settlement (engine/settlement) with very many trades behind it: what it asks, reads and keeps for one more. */
+/** Settlement (engine/settlement) after very many trades: the calls, reads and stored bytes for one more. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type Database from 'better-sqlite3';
@@ -78,7 +78,7 @@ test('no statement reads a table that grows from end to end', () => {
     const named = Object.fromEntries((sql.match(/@\w+/g) ?? []).map((name) => [name.slice(1), null]));
     const steps = prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`);
     for (const { detail } of steps.all(...(values.length > 0 ? values : [named]))) {
-      // An index of what is pending or has failed is as long as that.
+      // An index of pending or failed rows is only as long as these.
       if (/^SCAN (?!(work|deploys) USING .*INDEX (work_(pending|waited|failed)|deploys_due))/.test(detail))
         found.push(`${detail}: ${sql}`);
     }

@@ -38,7 +38,7 @@ const ACCOUNTS = [1, 2, 3];
 const STRANGER: Hex = `0x${'ee'.repeat(20)}`;
 const START_MS = 1_800_000_000_000;
 const OPERATOR = chainKey(toHex(7, { size: 32 }));
-/** As the rig of the engine gives them to its market 0. */
+/** The id that the engine's rig gives to its market 0. */
 const MARKET_ID = Uint8Array.from({ length: 16 }, (_, at) => (at === 0 ? 1 : 0));
 const TOKENS = outcomeTokenIds({ marketFactory: FACTORY, collateral: COLLATERAL }, MARKET_ID);
 const CONDITION = marketIds(FACTORY, MARKET_ID).conditionId as Hex;
@@ -139,7 +139,7 @@ class Rig {
     for (let step = 0; step < count; step++) await this.step(blocks);
   }
 
-  /** Nothing is under way any more. */
+  /** Runs until nothing is under way. */
   async finish(): Promise<void> {
     this.chain.faults = 0;
     await this.steps(30);
@@ -290,7 +290,7 @@ test('a floor that a wallet raises is reported at first sight, once, and once mo
     await rig.steps(8);
     assert.deepEqual(rig.gateway.floors, [raised, raised]);
     assert.equal(healthOf(rig).floorsToCarry, 0);
-    // A reorganisation takes nothing back: the owner has asked for it.
+    // A reorganisation undoes nothing: the owner has requested it.
     rig.send('raiseFloor', walletOf(1), { amount: '9' });
     await rig.steps(2, 1);
     rig.chain.reorganise(20, false);

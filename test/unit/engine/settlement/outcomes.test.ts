@@ -83,7 +83,8 @@ test('work follows the first of two transactions that have done it, though the l
   await mine(second, 14, true);
   assert.deepEqual(state(), { status: 'mined', job: first, failures: 1 });
 
-  // Another one, in which the first fails for good, as a match can: what the second does is not undone in the ledger.
+  // Another unit of work, whose first transaction fails for good, as a match can: the effect of the second is not
+  // undone in the ledger.
   rows.setStatus(WORK, 'failed');
   await mine(second, 15, true);
   assert.deepEqual(state(), { status: 'mined', job: second, failures: 1 });

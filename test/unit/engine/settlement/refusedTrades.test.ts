@@ -17,7 +17,7 @@ const LOTS = 1000;
 const FEE_BPS = 50;
 const place = (tradeSequence: number) => ({ shard: SHARD, tradeSequence });
 
-/** Trades of one buyer of Yes at 60 of 100 from one seller each; the second order of each is open still. */
+/** Trades of one buyer of Yes at 60 of 100 with one seller each; the seller's order is still open. */
 class Rig {
   readonly db = openSettlementDb(':memory:');
   readonly rows = new WorkRows(this.db, () => T0 + 5000);

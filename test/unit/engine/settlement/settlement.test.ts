@@ -1,4 +1,4 @@
-/** Settlement (engine/settlement) of what real engines have journaled, on a chain that fails in every way. */
+/** Settlement (engine/settlement) of journals of real engines, on a chain that fails in every way. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { toHex } from 'viem';

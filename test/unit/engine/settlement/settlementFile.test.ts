@@ -41,7 +41,7 @@ class World {
   readonly log: FileRecord[] = [];
   /** Transactions whose bytes the log holds. */
   readonly held = new Set<string>();
-  /** By key and nonce: what its transactions do. */
+  /** By key and nonce: the effect of its transactions. */
   readonly sent = new Map<string, string>();
   leader: Member | null = null;
   /** Steps of the leader until it ends: the log, and calls to the node, each before and after. */
@@ -110,7 +110,7 @@ class Member {
     this.begin();
   }
 
-  /** Its thread has ended, or its process: what is in the file is all it knows. */
+  /** Its thread or its process has ended: it knows only what is in the file. */
   begin(): void {
     const world = this.#world;
     const memory = {
@@ -196,7 +196,7 @@ class Cluster {
     this.members[0]!.lead(false);
   }
 
-  /** The leader has ended: its thread begins anew, or another member leads, as often as that ends as well. */
+  /** The leader has ended: its thread restarts, or another member leads, as often as that one ends as well. */
   #goOn(): void {
     const { world, members } = this;
     for (;;) {

@@ -13,7 +13,7 @@ import { ClusterShard, DEPOSIT_MICRO } from '../../../support/clusterShard.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { TEST_KEY } from '../../../support/journalKey.ts';
 
-/** As many batches as may wait for the log. */
+/** The most batches that may wait for the log. */
 const MOST_BATCHES = 64;
 
 /** The row, as a member with other rules would have written it. */
@@ -146,7 +146,7 @@ test('a front gets the state of a leader once the log holds it, and no reply to 
   shard.deposit(1);
   await shard.rowsOut(1);
   const ring = shard.attach(1);
-  // A row after the request: the shard has read it by then, and what it did not send then it holds back.
+  // A row after the request: by then the shard has read it, and holds back everything that it has not sent.
   shard.deposit(2);
   await shard.rowsOut(2);
   shard.deposit(3);

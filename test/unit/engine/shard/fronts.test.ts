@@ -29,7 +29,7 @@ const DAY_MS = 86_400_000;
 const DOMAIN = { name: DOMAIN_NAME, version: DOMAIN_VERSION, chainId: 1, verifyingContract: ZERO_ADDRESS };
 const { PLACE } = COMMAND;
 
-/** Buys of one token at half a USDC: those of Yes and of No meet. */
+/** Buys of one token at half a USDC: buys of Yes and of No match. */
 function prepare(signer: OrderSigner, firstSalt: number, count: number): PreparedOrder[] {
   const address = bytesOf(signer.address, ADDRESS_BYTES);
   return Array.from({ length: count }, (_, index) => {
@@ -136,7 +136,7 @@ test('three gateway threads trade on one shard: each gets its own replies, and a
         );
       });
     });
-    // One front dies in the middle of what it sends; all that was in its ring by then is carried out.
+    // One front dies in the middle of sending; everything in its ring by then is carried out.
     const killAt = 1 + random.below(ORDERS_OF_EACH - 2);
     while (doomed.sent < killAt) await new Promise(setImmediate);
     await doomed.kill();

@@ -1,4 +1,7 @@
-/** A shard with several gateways: which command is read when, whose reply goes where, and what a front gets. */
+/**
+ * A shard with several gateways: the order in which commands are read, the destination of replies, and the output for a
+ * front.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Engine } from '../../../../engine/core/engine.ts';
@@ -30,7 +33,7 @@ function newRings(eventBytes = RING_BYTES): FrontRings {
   return { commandRing: createRingBuffer(RING_BYTES), eventRing: createRingBuffer(eventBytes) };
 }
 
-/** A loop over an engine that only notes its commands: of which gateway, and with which number. */
+/** A loop over an engine that only records its commands: their gateway and number. */
 class LoopRig {
   readonly ran: [gateway: number, order: number, request: number][] = [];
   readonly loop: ShardLoop;
@@ -55,7 +58,7 @@ class LoopRig {
       submit(words: Uint32Array) {
         const isPlace = (words[ANY_COMMAND.type]! & 0xffff) === PLACE.TYPE;
         const order = words[isPlace ? PLACE.salt : CANCEL.hash]!;
-        // As the real engine: the hash is known once its order was accepted.
+        // As in the real engine: the hash is known once its order was accepted.
         if (isPlace) words[PLACE.hash] = order;
         if (isPlace) known.add(order);
         ran.push([this.gateway, isPlace ? order : -order, words[ANY_COMMAND.requestId]!]);
@@ -125,7 +128,7 @@ test('a cancel waits for what was read before it, whichever gateway has sent it 
   rig.send(7, 3);
   rig.send(0, 4, 2);
   rig.runAll();
-  // Read are 1, the cancel of 2, 2, 3, 4 …: the cancel waits for what its account has sent until then.
+  // It reads 1, the cancel of 2, 2, 3, 4 …: the cancel waits for everything that its account has sent until then.
   const at = (order: number): number => rig.ran.findIndex(([, ran]) => ran === order);
   assert.deepEqual(
     [...rig.ran.map(([, order]) => order)].sort((a, b) => a - b),
@@ -162,7 +165,7 @@ test('whatever gateways send while some come and go, every command runs once and
   const rig = new LoopRig();
   let lastOrder = 0;
   let nextFront = 1;
-  /** By gateway: the orders that it has sent, and as negative numbers those that it has cancelled. */
+  /** By gateway: the orders that it has sent, and as negative numbers its cancels. */
   const sent = new Map<number, number[]>([[0, []]]);
   const numbers = new Map<number, number>([[0, 0]]);
   /** By request: the gateway that has sent it. */
@@ -191,7 +194,7 @@ test('whatever gateways send while some come and go, every command runs once and
     const front = random.pick(fronts);
     const own = sent.get(front)!;
     const isCancel = random.chance(30) && lastOrder > 0;
-    // Cancels of orders that another gateway has sent wait for what its ring has, and keep their own place meanwhile.
+    // Cancels of another gateway's orders wait for the contents of that gateway's ring, and keep their own place.
     const cancelled =
       random.chance(50) && own.length > 0 ? Math.abs(random.pick(own)) : 1 + random.below(lastOrder + 1);
     const order = isCancel ? cancelled : ++lastOrder;
@@ -284,7 +287,7 @@ class Reader {
   sent = 0;
   hasState = false;
   isCutOff = false;
-  /** The last record of which it has read an event, and the bytes of the events of each. */
+  /** The last record of which it has read an event, and the bytes of each record's events. */
   record = 0;
   readonly bytesOf = new Map<number, number>();
   readonly #events: RingConsumer;

@@ -322,13 +322,13 @@ class Rig {
     return this.#sent();
   }
 
-  /** So many turns that take the first of the queue. */
+  /** Runs this many turns, each of which takes the first command of the queue. */
   runs(turns: number): this {
     for (let turn = 0; turn < turns && this.#loop.readAhead(); turn++) this.#loop.run();
     return this;
   }
 
-  /** As many, with a commit wherever a batch is full. */
+  /** Runs as many, with a commit whenever a batch is full. */
   runsThroughBatches(turns: number): this {
     for (let turn = 0; turn < turns; turn++) {
       if (!this.#loop.readAhead()) this.commit();

@@ -141,7 +141,7 @@ function described(engine: Engine): Uint8Array {
     chunks.push(engine.out.bytes.slice(0, engine.out.lengthBytes));
     engine.out.clear();
   });
-  // Without READY: the live engine has seen the time of refused commands as well.
+  // Without READY: the live engine has also seen the time of refused commands.
   const all = Buffer.concat(chunks);
   return all.subarray(0, all.length - EVENT.READY.BYTES);
 }

@@ -1,4 +1,4 @@
-/** Snapshot files: one with its final name is durable, and one that could not be written leaves nothing. */
+/** Snapshot files: a file with its final name is durable, and a failed write leaves nothing. */
 import assert from 'node:assert/strict';
 import fs, { readdirSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';

@@ -112,7 +112,7 @@ test('a helper that was held up after its claim does not answer the next questio
     verify: () => {
       if (isUnderWay) return true;
       isUnderWay = true;
-      // Meanwhile the owner has made both checks, and its own of a later question in the slot of the other.
+      // In the meantime the owner has made both checks, and a later check in the slot of the other.
       for (const ordinal of [0, 1]) owner.withdraw(ordinal);
       for (const ordinal of [0, 1]) owner.offer(CHECK_SLOTS + ordinal, question(3).bytes, 0, false);
       owner.publish(CHECK_SLOTS, CHECK_SLOTS + 2);
@@ -235,7 +235,7 @@ class BoardWorld {
     this.#owner.publish(this.#first, this.#offered);
   }
 
-  /** The owner makes what no helper has answered itself, now and then one ahead. */
+  /** The owner makes checks that no helper has answered, now and then one in advance. */
   #run(): void {
     if (this.#random.chance(10)) this.#owner.claim(this.#first + this.#random.below(4));
     const asked = this.#queue.shift();
@@ -267,7 +267,7 @@ class BoardWorld {
     batches.onSlice = () => {
       if (this.#depth >= 2 || !this.#random.chance(30)) return;
       this.#depth++;
-      // Now and then so long that its slot is offered again, and taken by the other one.
+      // Now and then so long that its slot is offered again and taken by the other helper.
       const most = this.#random.chance(1) ? 3000 : 30;
       for (let steps = this.#random.below(most); steps > 0; steps--) this.step();
       this.#depth--;
@@ -290,7 +290,7 @@ function rig(): { board: SharedArrayBuffer; owner: OfferedChecks; helper: CheckH
   return { board, owner: new OfferedChecks(board, 0), helper: new CheckHelper(board, oddVerifier()) };
 }
 
-/** Says yes to half of all questions, and every byte of one matters. */
+/** Accepts half of all questions, and depends on every byte. */
 function oddVerifier(): Verifier {
   return {
     name: 'noble',
@@ -319,7 +319,7 @@ function question(seed: number): RecordBuffer {
   return record;
 }
 
-/** The same with a right signature of one signer. */
+/** The same with a valid signature of one signer. */
 function signedQuestion(seed: number): RecordBuffer {
   const record = question(seed);
   record.bytes[COMMAND.PLACE.signerAddress * 4] = 0;

@@ -1,4 +1,4 @@
-/** The digest that a shard checks is that of the order which the wallet has signed, field by field (RULES.md 5.1). */
+/** The digest that a shard checks equals that of the signed order, field by field (RULES.md 5.1). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { placeDigest } from '../../../../engine/verify/placeDigest.ts';

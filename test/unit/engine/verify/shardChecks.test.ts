@@ -1,4 +1,4 @@
-/** A shard's signature checks: what is checked together, and that each order is judged as it would be alone. */
+/** A shard's signature checks: which ones are checked together, and that each order is judged as if it were alone. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CommandQueue } from '../../../../engine/shard/commandQueue.ts';
@@ -197,7 +197,7 @@ test('a batch under way decides its own orders and no later ones in their slots,
   const at = MOST; // the offers of a turn begin with the second
   assert.ok(late >= 0);
   rig.runAll();
-  // The order in the slot of the late one is the first of a batch; the one that has the slot after it is forged.
+  // The order in the slot of the late one is the first of a batch; the order in the next slot is forged.
   const count = CHECK_SLOTS - 2 * MOST + at + CHECK_SLOTS;
   for (let i = 0; i < count; i++) rig.place(ANN);
   rig.place(ANN, { isWrong: true }).place(ANN);
@@ -251,7 +251,7 @@ class Rig {
   readonly ring: RingConsumer;
   readonly batches = new FakeBatches(rightVerifier(), MOST, 3);
   readonly checks: ShardChecks;
-  /** Of the commands that ran: the verdicts, the hashes, and what was hashed. */
+  /** For the commands that ran: verdicts, hashes, and hashed orders. */
   readonly verdicts: boolean[] = [];
   readonly hashes: Uint8Array[] = [];
   readonly hashed: Uint32Array[] = [];
@@ -347,7 +347,7 @@ class Rig {
     return this.checks.work(this.#queue, { has: (words, word) => this.accepted.has(words[word]) });
   }
 
-  /** As the loop does it: a slice, or the first command runs. */
+  /** Takes a turn of the loop: a slice of checks, or the first command runs. */
   turn(asks = true): void {
     if (this.slice()) return;
     const { first } = this.#queue;

@@ -26,7 +26,9 @@ import { mutated, type SignatureCase, SignatureMaker } from '../../../support/si
 const { PLACE } = COMMAND;
 const SHARD = 1;
 const SHARDS = 3;
-/** In these tests the salt of an order is its digest, and one whose salt begins with an even byte is signed. */
+/**
+ * In these tests the salt of an order is its digest, and an order whose salt begins with an even byte counts as signed.
+ */
 const DIGESTS: OrderDigests = {
   setDomain: () => {},
   isFor: () => true,
@@ -35,7 +37,7 @@ const DIGESTS: OrderDigests = {
   },
 };
 
-/** Counts what it is asked. */
+/** Counts the questions. */
 class Judge implements Verifier {
   asked = 0;
   lies = false;
@@ -49,7 +51,7 @@ class Judge implements Verifier {
 
 type Order = { readonly words: Uint32Array; readonly bytes: Uint8Array };
 
-/** As the engine asks about an order. */
+/** Asks as the engine does about an order. */
 function asks(checks: OrderChecks, { words, bytes }: Order): boolean {
   checks.writeHash(words, bytes, 0);
   return checks.isSigned(words, bytes, 0);

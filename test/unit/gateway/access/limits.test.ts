@@ -230,7 +230,7 @@ it('admits no more new accounts of a network that uses other addresses every min
         if (decision === 'allowed') made++;
       }
     }
-    // The counts of all else are forgotten meanwhile.
+    // In the meantime the counts of all others are forgotten.
     for (let index = 0; index < 100; index++) limiter.countAddress(`10.0.${index}.${minute}`, other, minute * 60_000);
   }
   assert.equal(made, 128 * 10 + 50, '128 /64s of the /48, and all others together');

@@ -73,7 +73,7 @@ test('more subjects than there is room for refuse nobody, and forget those that 
 
 test('asking how much is left takes no space', () => {
   const store = new SharedCounterStore(makeSharedCounts(), LIMIT);
-  // Every bucket is full, and none has two subjects of the same time, either of which could leave it first.
+  // Every bucket is full, and none has two subjects of the same time, of which either could leave first.
   for (let subject = 0; subject < 400_000; subject++) {
     store.count(`counted ${subject}`, LIMIT, START_MS + subject / 1000);
   }

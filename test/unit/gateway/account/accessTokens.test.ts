@@ -1,4 +1,4 @@
-/** Access tokens (RULES.md 15.2): what is refused of those that others made, and how much is remembered. */
+/** Access tokens (RULES.md 15.2): refusals of foreign tokens, and how much is remembered. */
 import assert from 'node:assert/strict';
 import { createHmac, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { test } from 'node:test';

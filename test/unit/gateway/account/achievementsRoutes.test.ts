@@ -18,7 +18,7 @@ class Scene {
   facts: AchievementFacts | null = NOTHING;
   nfl: readonly number[] = [];
   isDiskLow = false;
-  /** Of the member of a cluster that is asked; undefined: there is no cluster. */
+  /** The role of the member that is asked; undefined without a cluster. */
   role: Role | undefined;
   rankings = 0;
   readonly clock = new ManualClock(NOW_MS);

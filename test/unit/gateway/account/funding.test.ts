@@ -1,4 +1,4 @@
-/** Deposits and withdrawals: a reference moves money once, whatever becomes of its command (MOVEMENTS-1). */
+/** Deposits and withdrawals: a reference moves money once, whatever happens to its command (MOVEMENTS-1). */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-/** The history that accounts read, compared with what the engine's events say, after random trading. */
+/** The history that accounts read, compared with the engine's events, after random trading. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -26,7 +26,7 @@ const STATUSES = ['open', 'partially_filled', 'filled', 'cancelled', 'expired'];
 
 const { oracle, reader } = history();
 
-/** Random trading, with amends and single cancels, of which the projector sees a random part at a time. */
+/** Random trading, with amends and single cancels; the projector sees a random part at a time. */
 function history(): { oracle: HistoryOracle; reader: HistoryReader } {
   const shard = new JournaledShard(seed);
   shard.extend = (_account, order) => (order % 4 === 0 ? { clientId: `order ${order}` } : {});
@@ -96,7 +96,7 @@ function pick<T>(values: readonly T[]): T {
   return values[random.below(values.length)]!;
 }
 
-/** A moment of the trading, as often as not that of a row. */
+/** A moment of the trading, half the time that of a row. */
 function someMs(rows: readonly Sorted[]): number {
   return rows.length === 0 ? 0 : pick(rows).atMs - random.below(2);
 }

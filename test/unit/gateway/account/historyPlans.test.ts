@@ -1,4 +1,4 @@
-/** The plans of the lists of an account's past: each walk stays inside an index, whatever the filters are. */
+/** The query plans of the lists of an account's past: each scan stays inside an index, with any filters. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
@@ -15,7 +15,7 @@ import { READ_DB_SCHEMA } from '../../../../shared/tables/readDb.ts';
 const ACCOUNT = 1;
 const ALL_STATUSES = 0b1_1111;
 
-/** A database in memory that notes what is prepared, and explains it. */
+/** A database in memory that records prepared statements, and explains them. */
 class ExplainingDatabase {
   readonly db: Database.Database;
   readonly statements = new Set<string>();
@@ -38,7 +38,7 @@ class ExplainingDatabase {
     };
   }
 
-  /** So many cancelled orders of the account. */
+  /** Adds this many cancelled orders of the account. */
   addOrders(count: number): void {
     const names = Object.keys(ORDERS.columns);
     const values = { id: 'randomblob(16)', account: `${ACCOUNT}`, slot: 'NULL', status: `${ORDER_STATUS.CANCELLED}` };
@@ -61,7 +61,7 @@ function emptyReadDb(): Database.Database {
   return db;
 }
 
-/** A walk reads an index alone, or the rows of one page by their keys. */
+/** A scan reads only an index, or the rows of one page by their keys. */
 function assertInsideIndexes(sql: string, plan: readonly string[]): void {
   for (const step of plan) {
     if (step.startsWith('SCAN')) assert.match(step, /^SCAN (page|\(subquery|\d+)/, sql);

@@ -117,7 +117,7 @@ test(`RULES.md 14.64: each one is marked once, whatever comes or is read meanwhi
     if (below(2) === 0 || made >= 90) return;
     made++;
     if (below(6) === 0) scene.notices.add(ACCOUNT, 'security', 'A title', 'A body', scene.clock.nowMs());
-    // Records are stamped when they are sent: one that comes now may be older than the mark before it.
+    // Records are stamped when they are sent: a new one may be older than the mark before it.
     else ids.push(scene.fill(below(SHARDS), below(3) * 20_000));
   };
   scene.whileAsked = arrive;

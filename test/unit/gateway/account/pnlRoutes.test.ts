@@ -1,4 +1,4 @@
-/** The answer of the P&L of a day from what the read model says, and how long it is kept (RULES.md 14.25). */
+/** The answer of the P&L of a day from the read model, and how long it is cached (RULES.md 14.25). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pnlRoutes } from '../../../../gateway/account/pnlRoutes.ts';
@@ -104,7 +104,7 @@ test('RULES.md 14.25: an account without anything has "0.00" and 0, and its hour
 
 test('RULES.md 14.25: 10 Yes bought at 0.65, of which 9.95 are worth 0.75 each: 7.4625 - 6.50 = 0.96', async () => {
   const bought = { held: held([BOOKED, 0, 9_950_000]), gainedMicro: -6_500_000n };
-  // Of the 100.00 that the account had at the start, 0.9625 are 0.96 %.
+  // 0.9625 is 0.96 % of the 100.00 that the account had at the start.
   assert.deepEqual(await new Desk().pnl([{ ...bought, fundedThenMicro: 100_000_000n }]), ['0.96', 0.96]);
   assert.deepEqual(await new Desk().pnl([bought]), ['0.96', 0], 'without a base there is no part of it');
 });

@@ -53,10 +53,10 @@ type Held = {
   atomic: bigint;
   cost: bigint;
   realized: bigint;
-  /** Cost and number before fees of the tokens that are held: exact, however often some of them left. */
+  /** Cost and number, before fees, of the held tokens: exact, however often some were sold. */
   paid: Fraction;
   gross: Fraction;
-  /** Of the tokens held last. */
+  /** Entry of the tokens held last. */
   entry: Fraction;
   isPaid: boolean;
 };
@@ -266,11 +266,11 @@ describe(`accounts after random trading (SEED=${seed})`, () => {
         if (difference !== 0n) differing++;
       }
     }
-    // The weight of what is held is kept to a thousandth of an atomic token, so a last digit hardly ever differs.
+    // The weight of the holding is kept to a thousandth of an atomic token, so the last digit hardly ever differs.
     assert.ok(differing <= 1, `${differing} last digits`);
   });
 
-  /** The gain of tokens of a decided market that are not claimed: the sum of both outcomes is what is rounded. */
+  /** The gain of unclaimed tokens of a decided market: the sum of both outcomes is rounded. */
   function unclaimed(oracle: Oracle, account: number, market: number, outcome: number): bigint {
     const { status, payoutYesPpm } = markets.peek(market)!;
     const [yes, no] = [oracle.at(account, market, 0), oracle.at(account, market, 1)];

@@ -9,7 +9,7 @@ import { TestCall } from '../../../support/calls.ts';
 const ANN = 7;
 const SLICE = 500;
 
-/** An account with so many positions, one a market. */
+/** An account with this many positions, one per market. */
 class Desk {
   readonly tasks: PositionsTask[] = [];
   /** Queries from this one on find the pool busy. */

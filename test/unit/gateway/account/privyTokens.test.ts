@@ -1,4 +1,7 @@
-/** Tokens of Privy: which count, and what a provider that hangs, lies or rotates its keys can do (RULES.md 15.31). */
+/**
+ * Tokens of Privy: which ones count, and the effects of a provider that hangs, lies or rotates its keys (RULES.md
+ * 15.31).
+ */
 import assert from 'node:assert/strict';
 import { createPublicKey } from 'node:crypto';
 import { after, test } from 'node:test';

@@ -15,7 +15,7 @@ const NOTICES = SHARDS;
 function open(t: TestContext): ControlDatabase {
   const database = openControlDatabase(join(temporaryDirectory(), 'control.db'));
   t.after(() => database.close());
-  // A power cut is not what is tested.
+  // Power cuts are not tested here.
   database.pragma('synchronous = OFF');
   const accounts = new Accounts(database);
   const user = { displayName: null, email: null, role: 'user', referralCode: null, wallet: null };

@@ -23,7 +23,7 @@ const OTHER = `0x${'a2'.repeat(20)}`;
 const DELEGATE = `0x${'dd'.repeat(20)}`;
 const { ACTIVE, CLOSE_ONLY, FROZEN } = ACCOUNT_STATE;
 
-/** A process on a database: `codes` by shard are what the engine answers next, OK once they are used up. */
+/** A process on a database: `codes` by shard are the engine's next answers; OK once they are used up. */
 function boot(database: ControlDatabase, codes: number[][] = [[], []]) {
   const accounts = new Accounts(database);
   const states = new AccountStates(database);

@@ -38,7 +38,7 @@ const idOf = (trade: Trade): string => bytesToUuid(trade['id'] as unknown as Uin
 
 const timeOf = (trade: Trade): string => fillTime(Number(trade['matched_ms']), Number(trade['after_us']));
 
-/** The part of one party's fee, in the price of its own outcome. */
+/** The share of one party's fee, at the price of its own outcome. */
 function shareOf(trade: Trade, party: (typeof PARTIES)[number], bps: bigint): number {
   const unit = trade['ticks_per_unit']!;
   const ticks = trade[`${party}_outcome`] === 0n ? trade['yes_ticks']! : unit - trade['yes_ticks']!;

@@ -1,4 +1,4 @@
-/** No answer about a session leaves before what it says is durable (RULES.md 15.4, 15.6). */
+/** No answer about a session is sent before the change that it reports is durable (RULES.md 15.4, 15.6). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';

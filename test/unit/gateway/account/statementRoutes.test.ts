@@ -27,7 +27,7 @@ const SHARDS = 2;
 const MARKETS_OF_SHARD = 3;
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** Some commands are of one millisecond, others days apart. */
+/** Some commands have the same millisecond, others are days apart. */
 const PAUSES_MS = [0, 0, 0, 1, 1, MINUTE_MS, 25 * MINUTE_MS, 5 * 60 * MINUTE_MS, 2 * DAY_MS];
 
 /** The property of an account: `USDC`, and tokens by market and outcome. */
@@ -65,7 +65,7 @@ function trade(commands: number): void {
   rig.write();
 }
 
-/** Claims, settlements and refunds: of each shard one market that pays unevenly, and one that is cancelled. */
+/** Claims, settlements and refunds: in each shard one market that pays unevenly, and one that is cancelled. */
 function decide(): void {
   for (const each of rig.rigs) each.nowMs += MINUTE_MS;
   for (const [shard, one] of rig.rigs.entries()) {
@@ -192,7 +192,7 @@ function afterEntries({ opening, entries }: Statement): Balances {
 
 type Position = { quantity: number; cost: number; realized: number };
 
-/** By the average-cost method, from nothing but the entries, none of which is a payout. */
+/** By the average-cost method, from the entries alone, none of which is a payout. */
 function positionsAfter(entries: readonly StatementEntry[]): Record<string, Position> {
   const positions: Record<string, Position> = {};
   const exchange = (key: string, atomic: number, paid: number): void => {

@@ -26,7 +26,7 @@ type Step = { readonly detail: string };
 /** One row a shard; the rows of a part of the statement, which has a line of its own. */
 const OF_FIXED_SIZE = ['exchange_shards', 'cursors', 'history_starts', 'trade_heads', '(subquery', 'party'];
 
-/** Makes the queries on a database that notes what they prepare. */
+/** Makes the queries on a database that records prepared statements. */
 function preparedBy(make: (db: Database.Database) => unknown) {
   const db = new Database(':memory:');
   db.exec(READ_DB_SCHEMA);

@@ -337,7 +337,8 @@ describe('config', () => {
       const tls = { certFile: 'c', keyFile: 'k' };
       const elsewhere = parseConfig({ ...door, ...files }, CORES).adminDoor;
       assert.deepEqual(elsewhere, { host: '0.0.0.0', port: 9000, tls });
-      // Of a container: the proxy ends TLS in another one, and administrators come in plain at HOST without this port.
+      // In a container: the proxy in another container terminates TLS, and administrators come in plain HTTP to HOST
+      // without this port.
       const inside = { HOST: '0.0.0.0', MASTER_KEY: 'file' };
       const plain = parseConfig({ ...door, ...inside, TRUST_PROXY: '10.0.0.1' }, CORES).adminDoor;
       assert.deepEqual(plain, { host: '0.0.0.0', port: 9000, tls: null });

@@ -1,4 +1,4 @@
-/** control.db of a member that follows: the same answers as those of the member that leads. */
+/** control.db of a following member: the same answers as the leading member's. */
 import assert from 'node:assert/strict';
 import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -51,7 +51,7 @@ function close({ changes, database }: Control): void {
   database.close();
 }
 
-/** A member that leads, and one that follows from a copy of its files. */
+/** A leading member, and one that follows from a copy of its files. */
 function pair(t: TestContext, layout: number = LAYOUT) {
   const [ledDir, followingDir] = [temporaryDirectory(), temporaryDirectory()];
   close(open(ledDir, { isFollowing: false }));
@@ -223,7 +223,7 @@ function laterTables(): Database {
   return database;
 }
 
-/** With what the file of a first member has before it leads. */
+/** With the content that the file of a first member has before it leads. */
 function memberWith(raw: Database, firstFile: string): RecordedFile {
   raw.exec(readFileSync(new URL('../../../../data/schema/records.sql', import.meta.url), 'utf8'));
   raw.pragma('foreign_keys = OFF');
@@ -289,7 +289,7 @@ test('between the oldest tables that a lead writes and the newest, migrations on
     );
   };
   const newest = tablesOf(LAYOUT);
-  // Of the version before two tables as well: it had such a migration.
+  // Also of the version before two tables: it had such a migration.
   for (const layout of [OLDER, FORMATS.control.oldest]) {
     for (const [name, { columns, unique }] of tablesOf(layout)) {
       const now = newest.get(name)!;

@@ -18,7 +18,7 @@ function open(t: TestContext) {
     { displayName: null, email: null, role: 'user', referralCode: null, wallet: null },
     NOW_MS,
   );
-  /** Syncs that were asked for and are not over yet. */
+  /** Requested syncs that are not over yet. */
   const syncs: PromiseWithResolvers<void>[] = [];
   const sync = (): Promise<void> => {
     const asked = Promise.withResolvers<void>();

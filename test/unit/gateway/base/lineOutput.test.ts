@@ -24,7 +24,7 @@ class Reader {
   };
 }
 
-/** The number of lines that came out, with those that are said to be missing in their place. */
+/** The number of printed lines, plus the missing lines that are reported in their place. */
 function accountedFor(text: string): number {
   let next = 0;
   for (const line of text.split('\n').slice(0, -1)) {

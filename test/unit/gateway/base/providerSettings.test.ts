@@ -1,4 +1,4 @@
-/** The settings of those who vouch for people (RULES.md 15.30). */
+/** The settings of identity providers (RULES.md 15.30). */
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, KeyObject } from 'node:crypto';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** These stores of control.db know again after a restart what was written, and nothing that was undone. */
+/** After a restart these stores of control.db know everything that was written, and nothing that was undone. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -124,7 +124,7 @@ test('the remaining sweeps of leaving wallets are the same after a restart (STAT
   // Its wallet stays before anything was swept, and nothing else is forbidden.
   states.setLeaving(1, true, NOW_MS);
   states.setLeaving(1, false, NOW_MS);
-  // All of it was cancelled as its wallet began to leave, and another restriction has come and gone since.
+  // All of it was cancelled when its wallet began to leave, and another restriction has come and gone since.
   states.setLeaving(2, true, NOW_MS);
   states.swept(2);
   states.set(2, ACCOUNT_STATE.CLOSE_ONLY, NOW_MS);

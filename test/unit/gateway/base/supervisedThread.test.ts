@@ -38,7 +38,7 @@ class Runs {
     this.#t.mock.timers.tick(ms);
   }
 
-  /** The run ends after so long. @returns the time until the next one, looked for millisecond by millisecond. */
+  /** Ends the run after this long. @returns the time until the next run, to the millisecond. */
   end(afterMs: number, error?: Error): number {
     this.pass(afterMs);
     const worker = this.workers.at(-1)!;

@@ -37,7 +37,7 @@ test('each end is counted, and a cause that stays is said at once and then once 
     ],
   );
 
-  // A cause that comes back after an hour says how often it was not said meanwhile.
+  // A cause that comes back after an hour reports how often it was not logged in the meantime.
   nowMs += 3_600_000;
   ends.note(log, 'projector', new Error('no room for page 1'));
   assert.equal(lines.at(-1)![0].times, 300);

@@ -1,4 +1,4 @@
-/** The ledger follows what the chain has done (gateway/chain/chainMoney.ts). RULES.md 17.20 to 17.23. */
+/** The ledger follows the chain (gateway/chain/chainMoney.ts). RULES.md 17.20 to 17.23. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';

@@ -106,7 +106,7 @@ test('a floor of the chain is that of the ledger once it is durable, and no repe
   await take(STRANGER, 9);
   assert.deepEqual(sent, [`1 ${walletOf(1)} 7`]);
   assert.deepEqual([nonceFloors.of(walletOf(1)), nonceFloors.of(STRANGER)], [7, 0]);
-  // The ledger takes it however far it is: the contract has.
+  // The ledger accepts any floor that the contract has accepted.
   await take(walletOf(1), Number.MAX_SAFE_INTEGER);
   assert.equal(nonceFloors.of(walletOf(1)), Number.MAX_SAFE_INTEGER);
 });

@@ -49,7 +49,7 @@ function newMarket(nowMs: number): Parameters<Catalog['createMarket']>[0] {
   };
 }
 
-/** A tick, and the end of what it started. */
+/** Ticks, and waits for the end of what the tick has started. */
 async function tick({ deployment }: Rig): Promise<void> {
   deployment.tick();
   await new Promise((resolve) => setImmediate(resolve));

@@ -1,4 +1,4 @@
-/** When sessions are looked at (RULES.md 16.30, 16.31), and what stays of them (16.8). */
+/** When the provider is asked about sessions (RULES.md 16.30, 16.31), and what is kept of them (16.8). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeFiatProvider } from '../../../support/fiatProvider.ts';

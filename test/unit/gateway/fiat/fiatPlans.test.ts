@@ -30,7 +30,7 @@ test('no statement about sessions, transfers, events or the rail scans a table',
     const names = [...new Set(sql.match(/\$\w+/g) ?? [])].map((name) => [name.slice(1), null]);
     const values = names.length > 0 ? [Object.fromEntries(names)] : (sql.match(/\?/g) ?? []).map(() => null);
     const plan = prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...values);
-    // An index that has only what is open or alarming is short, and a walk that ends at its LIMIT is too.
+    // An index of only open or alarming rows is short, and so is a scan that ends at its LIMIT.
     const isShort = /USING (?:COVERING )?INDEX/;
     const scans = plan.map(({ detail }) => detail).filter((step) => step.startsWith('SCAN') && !isShort.test(step));
     assert.deepEqual(

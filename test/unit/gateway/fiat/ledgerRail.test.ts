@@ -1,4 +1,4 @@
-/** The rail in the books of the exchange (RULES.md 16.40 to 16.43): what every rail does, and what is its own. */
+/** The rail in the books of the exchange (RULES.md 16.40 to 16.43): the behaviour of every rail, and its own. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { E } from '../../../../shared/base/errors.ts';

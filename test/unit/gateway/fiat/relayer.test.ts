@@ -1,4 +1,4 @@
-/** The order in which the relayer writes and sends (RULES.md 16.21, 16.22), on a rail that notes what it is sent. */
+/** The order in which the relayer writes and sends (RULES.md 16.21, 16.22), on a rail that records what it gets. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FiatTransfers, Intent, StoredEnvelope } from '../../../../gateway/fiat/fiatTransfersStore.ts';
@@ -15,7 +15,7 @@ function intentOf(sessionId: string): Intent {
   return { sessionId, intentId: sessionId, ...terms, ...times };
 }
 
-/** The disk has for certain what was written before `durable` was asked last. */
+/** The disk is sure to have everything written before the last call of `durable`. */
 class Rig {
   readonly rows: StoredEnvelope[] = [];
   durable: string[] = [];
@@ -146,7 +146,7 @@ test('a nonce that no transfer uses any more goes to the next one (RELAYER-6)', 
     rig.leaving.add(session);
     await rig.relayer.relay(intentOf(session));
   }
-  // The rail has forgotten both, and the first may not be sent any more.
+  // The rail has forgotten both, and the first may no longer be sent.
   rig.leaving.delete('a');
   await rig.relayer.hasten(intentOf('b'), true);
   rig.leaving.add('c');

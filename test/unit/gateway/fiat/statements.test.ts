@@ -103,7 +103,7 @@ test('16.82: money that came back after a purchase is a claim, and the balance s
     assert.equal(rig.customerMicro, before, 'no balance is changed');
     assert.equal(rig.session(session).alarm, status);
     assert.equal(rig.fiat.statementRows.claimMicro, 25 * USDC);
-    // A statement of before says what was so then.
+    // An older statement has the state of its own time.
     compared(rig, [row(session)]);
     assert.equal(rig.fiat.statementRows.openCount, 1, 'an operator alone closes it');
     const { sequence } = rig.fiat.statementRows.list(true, 10, 0)[0]!;

@@ -24,7 +24,7 @@ import { eventually } from '../../../support/eventually.ts';
 import { startFronts } from '../../../support/frontRig.ts';
 import { OPCODE, RawSocket } from '../../../support/rawSocket.ts';
 
-/** A client whose sockets are open for so long says so: it would wait for ever. */
+/** A client whose sockets are open for this long reports it instead of waiting for ever. */
 const CLOSED_WITHIN_MS = 20_000;
 const OPEN = 'a socket stays open';
 
@@ -96,7 +96,7 @@ type Flood = { readonly port: number; readonly closes: number[]; readonly receiv
 
 type FloodOptions = { readonly times?: number; readonly role?: MemberRole; readonly origins?: readonly string[] };
 
-/** Floods a front thread while this one does nothing. @returns what the client has found, and how it ended */
+/** Floods a front thread while this one does nothing. @returns the client's findings, and how it ended */
 async function flooded(
   t: TestContext,
   sockets: number,

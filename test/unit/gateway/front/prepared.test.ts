@@ -1,4 +1,4 @@
-/** The stages get of a call that a front thread has prepared what they would have read of it themselves. */
+/** For a call that a front thread has prepared, the stages get exactly what they would have read themselves. */
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
@@ -38,7 +38,7 @@ function rig(isKeyKnown = true) {
   return { preparing, incoming, records };
 }
 
-/** As the gateway thread sends it (lane.ts). */
+/** Sends the key as the gateway thread does (lane.ts). */
 function sendKey(preparing: Preparing): void {
   const { number, innerBlock, outerBlock } = API_KEY.secret.copy;
   const out = new Outgoing(createRingBuffer(RING_BYTES));

@@ -23,7 +23,7 @@ const PATHS = [
   '/v1/orders/book/:id?both=true&levels=3',
   '/v1/orders/book/:id?l3=true',
 ];
-/** So many networks of a site are counted as themselves (RULES.md 4.10). */
+/** This many networks of a site are counted as themselves (RULES.md 4.10). */
 const OF_A_SITE = 128;
 const UNKNOWN_ID = '0190b1c2-0000-7000-8000-0000000000ff';
 
@@ -197,7 +197,7 @@ test('a limit is one limit, whichever threads the requests of an address come to
   const before = sumOf(await rig.answered());
   const answers: Answer[] = [];
   while (answers.length < 2 * requests) {
-    // The gateway thread counts those that offer a key, where there is none like it.
+    // The gateway thread counts requests that offer an unknown key.
     const [offered, none] = [{ [AUTH_HEADER.API_KEY]: 'nobody' }, {}];
     const sent = clients.map((client, index) => client.get(path, index === 0 ? offered : none));
     answers.push(...(await Promise.all(sent)));

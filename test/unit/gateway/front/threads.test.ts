@@ -1,4 +1,4 @@
-/** Front threads behind a server: what clients see, and what the server sees of clients that leave. */
+/** Front threads behind a server, as clients see them, and leaving clients as the server sees them. */
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
@@ -22,7 +22,7 @@ import { onWire, requestBytes } from '../../../support/wire.ts';
 
 const LONG = 'ä'.repeat(700_000);
 const ROWS = 5000;
-/** Enough for a front thread to read what has come; with less than it needs a test shows less. */
+/** Enough for a front thread to read everything that has come; if it is too short a test proves less. */
 const BLOCKED_MS = 100;
 
 type Text = { readonly text?: string };
@@ -184,7 +184,7 @@ test('an answer that is on its way when its client leaves reaches none of those 
   await eventually('the calls have come', async () => waiting.length === leaving.length);
   for (const socket of leaving) socket.resetAndDestroy();
   for (const [number, socket] of staying.entries()) ask(socket, `/small?${number}`);
-  // The front gives the places of those that left to the next ones, while this thread has not heard of it.
+  // The front gives the slots of clients that have left to the next ones before this thread knows.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BLOCKED_MS);
   for (const call of waiting) {
     assert.equal(call.aborted, false);
@@ -335,7 +335,7 @@ test('a thread that starts while certificates are replaced serves with those of 
 
 type Echo = { endpoint: WebSocketEndpoint; closes: number[]; most: number };
 
-/** Sends back what it receives; the text `close` closes, and a number is answered with so many bytes. */
+/** Sends back what it receives; the text `close` closes, and a number is answered with that many bytes. */
 function echo(): Echo {
   const state: Echo = { endpoint: undefined as never, closes: [], most: 0 };
   state.endpoint = {

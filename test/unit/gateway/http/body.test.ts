@@ -97,7 +97,7 @@ describe('parseStrictJson', () => {
     const quotes = (count: number): string => `"${'\\"'.repeat(count)}"`;
     assert.equal((accepted(list(MAX_PARTS)) as number[]).length, MAX_PARTS + 1);
     assert.equal(refused(list(MAX_PARTS + 1)), message);
-    // A member counts twice, but for the last: its colon and the comma after it.
+    // Each member counts twice, except the last: its colon and the comma after it.
     assert.equal(Object.keys(accepted(object(MAX_PARTS / 2)) as object).length, MAX_PARTS / 2);
     assert.equal(refused(object(MAX_PARTS / 2 + 1)), message);
     assert.equal((accepted(quotes(MAX_PARTS)) as string).length, MAX_PARTS);

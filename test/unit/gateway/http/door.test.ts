@@ -1,4 +1,4 @@
-/** The connections that a door counts (RULES.md 6.9): requests, WebSockets, and what it turns away. */
+/** The connections that a door counts (RULES.md 6.9): requests, WebSockets, and refused ones. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';

@@ -22,7 +22,7 @@ class Desk {
     () => this.nowMs,
   );
 
-  /** An answer of so many pieces; its client reads at once while `reads` says so. */
+  /** An answer with this many pieces; its client reads at once while `reads` says so. */
   open(name: string, account: number, pieces: number, reads = true) {
     const { call } = new TestCall({ method: 'GET', path: '/long', account });
     const client = { call, reads, isClosed: false, read: () => {} };
@@ -223,7 +223,7 @@ test('an array in slices is whole, and each is asked for while the one before is
   }
 });
 
-/** A row, and one that comes when the promise resolves. */
+/** A row, and another when the promise resolves. */
 function awaitedRows(first: string, second: string) {
   const come = Promise.withResolvers<void>();
   come.promise.catch(() => {});

@@ -1,4 +1,4 @@
-/** The OpenAPI document as it follows from declarations: each member of it, for a few routes of all kinds. */
+/** The OpenAPI document made from declarations: each member of it, for a few routes of all kinds. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { errorsOf } from '../../../../gateway/http/openApiErrors.ts';

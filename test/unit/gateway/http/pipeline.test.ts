@@ -1,4 +1,4 @@
-/** The stages of a request in the test's own thread (RULES.md 6.5): what each refuses, and what it leaves behind. */
+/** The stages of a request in the test's own thread (RULES.md 6.5): the refusals of each, and their side effects. */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
@@ -71,7 +71,7 @@ const ROUTES: Route[] = [
 async function rig(t: TestContext, options: Partial<ServerOptions> = {}, keys: readonly ApiKey[] = [KEY]) {
   const edge = await startEdge(t, ROUTES, keys, options);
   const signer = new RequestSigner(credentialsOf(KEY), edge.clock);
-  /** Whatever refuses a call, its handler has not carried it out. */
+  /** If anything refuses a call, its handler has not run. */
   const send: typeof edge.send = async (method, path, sent) => {
     const answer = await edge.send(method, path, sent);
     const id = String(answer.headers['x-request-id']);
@@ -204,7 +204,8 @@ test('every answer has an id of its own, and its stages are timed by route (10.9
     const counts = Object.values(stages).map(({ count }) => count);
     return [route === null ? null : `${route.method} ${route.path}`, total.count, ...counts];
   });
-  // receive, identify, validate, handle, answer: no body, a body of which one was refused, a key, and no route at all.
+  // The stages receive, identify, validate, handle, answer: without a body, with a refused body, with a key, and
+  // without a route.
   assert.deepEqual(timed, [
     ['GET /open', 1, 0, 1, 1, 1, 1],
     ['POST /open', 2, 2, 2, 1, 1, 2],

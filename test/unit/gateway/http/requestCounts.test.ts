@@ -1,4 +1,4 @@
-/** Counts of requests: those that place, and whose fault it is that they are refused. */
+/** Counts of requests that place, and of the parties at fault for refusals. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NO_STATUS, RequestCounts } from '../../../../gateway/http/requestCounts.ts';
@@ -25,7 +25,7 @@ test('requests that place are taken, or turned away for a cause of the exchange,
     of(ERRORS.ENGINE_BUSY),
     of(ERRORS.RATE_LIMIT_DEPENDENCY_UNAVAILABLE),
     of(ERRORS.INTERNAL_ERROR),
-    // Strangers, accounts without funds, and those who send too much.
+    // Strangers, accounts without funds, and senders of too much.
     of(ERRORS.MISSING_API_KEY_HEADERS),
     of(ERRORS.INSUFFICIENT_BALANCE),
     of(ERRORS.RATE_LIMITED),

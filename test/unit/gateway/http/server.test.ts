@@ -1,4 +1,4 @@
-/** The server around its doors: connections while they are scarce, those of its fronts, and its end. */
+/** The server around its doors: scarce connections, connections of its fronts, and its end. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:http';
@@ -142,7 +142,7 @@ test('in a crowd an answer ends the connection of a sender who has not signed', 
   assert.equal(await isKept(), true);
 });
 
-/** A crowd, and a route whose answer has so many rows, each of this many characters. */
+/** A crowd, and a route whose answer has this many rows of this many characters. */
 async function startCrowded(t: TestContext, rows: number, rowLength: number) {
   const body = Array.from({ length: rows }, (_, row) => ({ row: String(row).padEnd(rowLength, '-') }));
   const long: Route = {
@@ -167,7 +167,7 @@ test('a long answer that is the last on its connection is whole, and closes it (
   let text = '';
   socket.on('data', (part) => {
     text += part;
-    // Where the connection stays open, this is answered as well; where it does not, the write may fail.
+    // If the connection stays open, this is answered as well; otherwise the write may fail.
     if (/\](?:\r\n0\r\n\r\n)?$/.test(text)) socket.write(ASK);
     if (text.split('HTTP/1.1 200').length > 2) socket.destroy();
   });

@@ -40,7 +40,7 @@ const stages = new Stages(
   new RequestMeters(0, createLogger('silent')),
 );
 
-/** A prepared call in the memory of a ring, and what its route is given to read. */
+/** A prepared call in the memory of a ring, and the body that its route gets. */
 function preparedCall(usual: object | null) {
   const given: { body: string; ahead: object | null }[] = [];
   const placing: Route = route(

@@ -73,7 +73,7 @@ async function requestsUntilClosed(t: TestContext, port: number, path: string): 
   let sent = 0;
   for (; !isClosed; sent += 10_000) {
     await new Promise((resolve) => socket.write(many, resolve));
-    // To a closed one the system takes what is written at once: the loop would go on in one turn.
+    // The system accepts writes to a closed connection at once: the loop would go on in one turn.
     await nextTurn();
   }
   return sent;

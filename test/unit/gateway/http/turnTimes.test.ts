@@ -1,4 +1,4 @@
-/** For how long requests held the gateway thread, as `/metrics` shows it. */
+/** The times for which requests blocked the gateway thread, as `/metrics` shows them. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { RouteSpec } from '../../../../gateway/http/spec.ts';

@@ -1,4 +1,4 @@
-/** POST /admin/catalogue/import (RULES.md 9.40): the bound of its lines, and what the audit log keeps of it. */
+/** POST /admin/catalogue/import (RULES.md 9.40): the bound of its lines, and its record in the audit log. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';

@@ -32,11 +32,11 @@ const UNRELIED = {
   noteAlone: () => assert.fail('nobody relies on anything'),
 };
 
-/** An exchange of one shard without an engine: the shard keeps the terms of what it has opened. */
+/** An exchange of one shard without an engine: the shard keeps the terms of the markets that it has opened. */
 class Rig {
   readonly catalog: Catalog;
   readonly shard = new Map<number, Terms>();
-  /** The shard's answers to the next openings; OK once there are none. */
+  /** The shard's answers to the next openings; OK once they are used up. */
   codes: number[] = [];
   opened = 0;
   checkpoints = 0;

@@ -58,7 +58,7 @@ test(`RULES.md 13.14: 24 hours slide by the minute, for one market and for all (
       assert.equal(lastYesTicks[market], lastTicks[market]);
       assert.deepEqual(queries.one({ market, nowMs }), { traded: day, lastYesTicks: lastTicks[market] });
     }
-    // For the stream: those that are named, and those of which a trade has left the window since the look before.
+    // For the stream: the named markets, and those of which a trade has left the window since the last check.
     const first = (ms: number): number => Math.floor((ms * 1000) / MINUTE_MICROS) - MINUTES + 1;
     const leaves = ({ micros }: TapeFill): boolean =>
       Math.floor(micros / MINUTE_MICROS) >= first(beforeMs) && Math.floor(micros / MINUTE_MICROS) < first(nowMs);

@@ -7,7 +7,7 @@ import { EntryMaker } from '../../../support/catalogueEntries.ts';
 
 const NOVELTY = { external_market_type: 'other', subcategories: ['Props', 'novelty'] } as const;
 
-/** Markets named by what they are: one of every status, a mirror pair, a novelty, and one that no shard has opened. */
+/** Markets named by their kind: one of every status, a mirror pair, a novelty, and one that no shard has opened. */
 function fullEvent(): EntryMaker {
   const maker = new EntryMaker();
   for (const [status, title] of MARKET_STATUS_NAMES.entries()) maker.add({ title, status: status as MarketStatus });

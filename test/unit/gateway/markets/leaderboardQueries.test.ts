@@ -82,7 +82,7 @@ function accountAt(i: number): number {
   return i === ACCOUNTS - 1 ? FAR_ACCOUNT : 1 + i;
 }
 
-/** USDC received less paid, plus what is held, at the prices given: without a fee that is all there is to earn. */
+/** USDC received minus paid, plus the holding at the given prices: without fees these are the earnings. */
 function equityMicro(account: number, untilMs: number, yesTicksOf: (market: number) => number): number {
   let micro = 0;
   for (const { timeMs, parts } of trades) {

@@ -1,4 +1,4 @@
-/** Commands to markets: control.db and the shard of the market say the same of it, whatever the shard answers. */
+/** Commands to markets: control.db and the market's shard agree about it, whatever the shard answers. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { Changes } from '../../../../gateway/base/laterSync.ts';

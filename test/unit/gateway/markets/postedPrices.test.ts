@@ -1,4 +1,4 @@
-/** Scores and indications in control.db (RULES.md 9.30 and 9.31): they are what was posted last, over restarts too. */
+/** Scores and indications in control.db (RULES.md 9.30 and 9.31): the last posted ones hold, over restarts too. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** The cost of a search, and the words of it that count (RULES.md 12.4). */
+/** The cost of a search, and its words that count (RULES.md 12.4). */
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import Database from 'better-sqlite3';
@@ -7,7 +7,7 @@ import { CatalogLists, type MarketListTask } from '../../../../gateway/markets/c
 import { searchWords } from '../../../../gateway/markets/catalogWordsQueries.ts';
 import { CatalogRig } from '../../../support/catalogRig.ts';
 
-/** As long as a description may be: 4,000 words that one short one finds. */
+/** The longest description: 4,000 words that one short word finds. */
 const LONG = 'resa resb resc resd '.repeat(1000);
 const MARKETS = 80;
 

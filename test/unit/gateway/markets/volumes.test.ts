@@ -7,7 +7,7 @@ import { ManualClock } from '../../../support/manualClock.ts';
 const HOUR_MS = 3_600_000;
 const NOON = Date.UTC(2026, 0, 1, 12);
 
-/** Trades of one market by time; every read of a window is noted. */
+/** Trades of one market by time; every read of a window is recorded. */
 class Source {
   readonly reads: WindowTask[] = [];
   trades: { timeMs: number; micro: bigint }[] = [];

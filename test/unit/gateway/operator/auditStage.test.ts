@@ -55,7 +55,7 @@ class Rig {
   }
 }
 
-/** Lets what was started be finished. */
+/** Lets started work finish. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

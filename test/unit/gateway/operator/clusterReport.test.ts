@@ -1,4 +1,4 @@
-/** The cluster as a member of it shows it: to administrators, on the operations page, and as metrics. */
+/** The cluster as one of its members shows it: to administrators, on the operations page, and as metrics. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

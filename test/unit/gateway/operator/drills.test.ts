@@ -1,4 +1,4 @@
-/** Drills (RULES.md 9.9), and what the administrators' feed says of the exchange (9.11). */
+/** Drills (RULES.md 9.9), and the exchange in the administrators' feed (9.11). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Drills } from '../../../../gateway/operator/drills.ts';

@@ -20,7 +20,7 @@ function rig(): { clock: ManualClock; written: Written; logins: RefusedLogins } 
   return { clock, written, logins: new RefusedLogins(written, clock) };
 }
 
-/** Lets what was started be finished. */
+/** Lets started work finish. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,4 +1,4 @@
-/** The chain's answers about claims (gateway/shardlink/chainFacts.ts); settlement is what the test says. */
+/** The chain's answers about claims (gateway/shardlink/chainFacts.ts); the test plays settlement. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ChainFacts, SIGNED_WITHIN_MS } from '../../../../gateway/shardlink/chainFacts.ts';
@@ -7,7 +7,7 @@ import { DEFAULT_TIMEOUT_MS } from '../../../../shared/client/http.ts';
 
 const HASH = `0x${'7a'.repeat(32)}`;
 
-/** Asked for a transaction, settlement answers these in turn. */
+/** Settlement's answers in turn, when it is asked for a transaction. */
 function factsOf(...answers: (string | null)[]): ChainFacts {
   const next = async () => {
     const hash = answers.shift();

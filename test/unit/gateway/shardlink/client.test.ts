@@ -181,7 +181,7 @@ test('silence cancels exactly the open orders of the account, on a lost shard on
       rig.clock.advance(250);
       deadMansSwitch.tick();
     }
-    // Whatever was asked before this has been answered when this is.
+    // When this is answered, every earlier request has been answered.
     await rig.run(rig.ask((handler) => rig.client.cancelAll(3, handler, null)));
   };
 

@@ -1,4 +1,4 @@
-/** The idempotency stage (RULES.md 6.7): what a repeated key is answered, and what is kept as its answer. */
+/** The idempotency stage (RULES.md 6.7): the answer to a repeated key, and the stored answer. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ok, refuse } from '../../../../gateway/http/respond.ts';
@@ -21,7 +21,7 @@ class Desk {
   readonly inFlight = new KeysInFlight();
   readonly stage = new IdempotencyStage(this.answers, this.clock, this.inFlight);
 
-  /** A request with the key, and what the stage did with it. */
+  /** A request with the key, and the stage's decision. */
   ask(changes: Partial<ConstructorParameters<typeof TestCall>[0]> = {}, route: number = EXT_ROUTE.AMEND) {
     const asked = new TestCall({ ...ORDER, idempotencyKey: KEY, ...changes });
     return { asked, held: this.stage.tryHold(asked.call, route) };

@@ -72,7 +72,7 @@ test('pairs get dense rows once each, and the rows of an account form a chain', 
     assert.equal(pairs.rowOf(account!, market!), row);
   }
   assert.equal(pairs.find(299, 1), NONE);
-  // Also where the column of accounts ends.
+  // Also at the end of the column of accounts.
   for (let account = 300; account < 5000; account++) assert.equal(pairs.newestRow(account), NONE);
 
   const markets: number[] = [];

@@ -327,7 +327,7 @@ test('a shard has caught up when the views show everything that was due', async 
   rig.clock.advance(5000);
   await rig.run(rig.client.catchUp(0));
   assert.equal(rig.views.orders[0].count, 0);
-  // With nothing due there is a reply as well, and a shard that is away is not waited for.
+  // There is a reply even if nothing is due, and a shard that is down is not waited for.
   await rig.run(rig.client.catchUp(0));
   rig.link.shardLost(0);
   await rig.client.catchUp(0);
@@ -423,7 +423,7 @@ test('a front applies a state in pieces, turn by turn, and then the events in it
   const rings = newRings();
   const front = new ClientRig(t, { shards: 1, isFront: true });
   const isAttached = front.link.attach(0, rings, piecesOf(main.shards[0]!.engine));
-  // After the state its ring has what comes next: every order is cancelled.
+  // After the state its ring has the following events: every order is cancelled.
   const events = new RingProducer(rings.eventRing);
   const { engine } = main.shards[0]!;
   const cancelled = main.ask((handler) => main.client.cancelAll(1, handler, null));

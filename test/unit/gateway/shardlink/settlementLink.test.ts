@@ -1,7 +1,4 @@
-/**
- * Questions to the settlement thread and its news (gateway/shardlink/settlementLink.ts); the thread is what the test
- * says.
- */
+/** Questions to the settlement thread and its news (gateway/shardlink/settlementLink.ts); the test plays the thread. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { createLogger } from '../../../../gateway/base/log.ts';

@@ -9,7 +9,7 @@ import { ManualClock } from '../../../support/manualClock.ts';
 
 const STEPS_A_TURN = 8;
 
-/** Has so many steps left, each of so many bytes. */
+/** Has this many steps left, each with this many bytes. */
 class Reader implements CatchingUp {
   readonly owner: string;
   readonly isAnonymous = true;

@@ -12,7 +12,7 @@ import { packKind } from '../../../../shared/wire/commands.ts';
 const KEPT_FRAMES = 65_536;
 const MARKET = { index: 0, id: '0190a6f0-7b1c-7abc-8def-0123456789ab', shard: 0, ticksPerUnit: 100 };
 
-/** A channel at sequence 0 over a book with one order, of which every delta is. */
+/** A channel at sequence number 0 over a book with one order, to which every delta belongs. */
 function channelOf() {
   const book = new Book(MARKET.ticksPerUnit);
   const orders = new OpenOrders(0, new PairIndex());

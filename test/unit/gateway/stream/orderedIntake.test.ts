@@ -117,7 +117,7 @@ class Member {
     this.#names.push(...rows.map(({ stream, sequence, position }) => ({ stream, sequence, position })));
   }
 
-  /** A shard publishes the events of a row, but for the last ones. */
+  /** A shard publishes the events of a row, except the last ones. */
   pass(row: Row, omitted = 0): void {
     const records = History.recordsOf(row);
     for (const [record, accounts] of omitted === 0 ? records : records.slice(0, -omitted)) {

@@ -1,4 +1,4 @@
-/** The private frames that both parties of a fill, and the owner of an order that ends, get of it (RULES.md 8.9). */
+/** The private frames about a fill for both of its parties, and about an order's end for its owner (RULES.md 8.9). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PrivateFeed } from '../../../../gateway/stream/privateFeed.ts';
@@ -68,7 +68,7 @@ test('an order has a frame when it is placed, at its fills and when it ends, in 
     { ...status, ...second, account: MAKER, status: 'cancelled', remaining: '30000000', reason: 'user' },
   ]);
 
-  // The limit of 0.65 is better than what the maker asks for: the price is the maker's.
+  // The limit of 0.65 is better than the maker's price: the price is the maker's.
   const taken = await rig.run(rig.place(rig.record(SIDE.BUY, 65, OUTCOME.NO), TAKER));
   const third = idOf(taken.slot);
   const trade = { trade_id: timeOrderedId(START_MS, 0, ID_KIND.TRADE, 1), filled_at: FIRST_MICRO };

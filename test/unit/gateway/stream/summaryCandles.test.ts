@@ -26,7 +26,7 @@ const SPANS: Record<string, number> = { '1m': 60, '15m': 900 };
 const labelOf = ({ market, outcome, interval }: SeriesName): string => `${tapeUuid(market)} ${outcome} ${interval}`;
 
 class Follower {
-  /** By series and start. */
+  /** Candles by series and start. */
   readonly shown = new Map<string, Map<number, Candle>>(SERIES.map((name) => [labelOf(name), new Map()]));
   readonly #feed: CandleFeed;
   readonly #isPrompt: boolean;
@@ -38,7 +38,7 @@ class Follower {
     this.#subscription = this.#subscribed();
   }
 
-  /** Connects anew, and asks for what follows the last closed candle of each series. */
+  /** Connects again, and requests candles after the last closed one of each series. */
   comeBack(): void {
     this.#subscription.end();
     this.#subscription = this.#subscribed();

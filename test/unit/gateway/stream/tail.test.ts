@@ -27,7 +27,7 @@ import { seedOr } from '../../../support/seeds.ts';
 const SEED = seedOr(11);
 const ACCOUNTS = [1, 2, 3];
 
-/** The gateway's own path: what it makes of events as they pass is in `log`. */
+/** The gateway's own path: its frames of passing events are in `log`. */
 function makeGateway(directory: string) {
   const views = new Views(1);
   const log = openLog(directory, { shards: 1 });

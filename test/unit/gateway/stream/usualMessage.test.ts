@@ -1,6 +1,6 @@
 /**
- * The short way makes of a message that places an order what the long way would have made of it: the same id and the
- * same order. Messages are random, and some are spoiled (trading/usualPlacement.test.ts has what the order may be).
+ * The short way reads a message that places an order exactly like the normal way: the same id and the same order.
+ * Messages are random, and some are spoiled (trading/usualPlacement.test.ts tests the orders themselves).
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,10 +15,10 @@ const SEED = 20261127;
 const RANDOM_MESSAGES = 3000;
 
 const reader = new UsualMessages();
-/** The route takes over what the socket has read. */
+/** The route takes over the order that the socket has read. */
 const taker = new UsualBodies();
 
-/** Null where anything in it is refused before a market is looked for, or where it is another request. */
+/** Null if the message is refused before a market is looked up, or is another request. */
 function longWay(json: Buffer): object | null {
   const parsed = parseRequest(json);
   if (!parsed.ok || parsed.request.channel !== 'order') return null;

@@ -1,4 +1,4 @@
-/** Batches (RULES.md 7.3) whose shard dies under them: what the answer says, and what is kept of it for a retry. */
+/** Batches (RULES.md 7.3) whose shard dies under them: the answer, and what is kept of it for a repeat. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { UNRESOLVED } from '../../../../gateway/shardlink/answerDb.ts';

@@ -65,7 +65,7 @@ test('an open order is cancelled, another account’s is not, and one that is no
 test('a cancel fills its own record and no word behind it, wherever in the ring that is', async (t) => {
   const { client, send, run, place } = await rig(t, { shards: 1, commandRingBytes: 4096 });
   const { words } = client.link.commands(0);
-  // The ring is passed through a few times: whatever a cancel left behind its record would reach over the end.
+  // Goes around the ring a few times: anything left behind a cancel's record would reach over the end.
   for (let round = 0; round < 60; round++) {
     const hash = hex(await place());
     const marked = words.slice();

@@ -1,4 +1,4 @@
-/** Names of orders on their way, and what becomes of them when a shard is lost (RULES.md 7.7). */
+/** Names of orders on their way, also when a shard is lost (RULES.md 7.7). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ClientOrderIds } from '../../../../gateway/trading/clientOrderIds.ts';

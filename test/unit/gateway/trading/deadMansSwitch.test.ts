@@ -30,12 +30,12 @@ class Shards implements SilenceEngine {
     if (!isRepeated) this.#owed[shard]!.pay();
   }
 
-  /** They are sent what they are owed, as the link does it. */
+  /** Sends the shards the commands that they are owed, as the link does. */
   look(): void {
     for (const owed of this.#owed) owed.pay();
   }
 
-  /** The process has ended: what they were owed ends with it. */
+  /** The process has ended: owed commands end with it. */
   forget(): void {
     this.#owed = [new Owed(), new Owed()];
   }

@@ -15,7 +15,7 @@ import { temporaryDirectory } from '../../../support/directory.ts';
 const SETTINGS = { windowSec: 60, maxAtomic: 5_000_000 };
 const OTHER = { windowSec: 30, maxAtomic: 5_000_000 };
 
-/** Two shards; `heard` are those that accept the next setting, and `code` is the client's result. */
+/** Two shards; `heard` are the shards that accept the next setting, and `code` is the client's result. */
 class Rig {
   readonly views = { groups: new GroupViews() };
   readonly database;
@@ -31,7 +31,7 @@ class Rig {
     this.account = new Accounts(this.database).signUp(user, 0).index;
   }
 
-  /** As after a start: what is in control.db is all that is known. */
+  /** As after a start: only the content of control.db is known. */
   commands(): GroupCommands {
     return new GroupCommands(new OrderGroups(this.database), this.views, this, 2);
   }

@@ -21,7 +21,7 @@ test('an amend says whether the order kept its time priority, and whether its pr
   await rig.start();
   const body = { maker_amount: '40000000', taker_amount: '100000000' } as PlacementBody;
   const seen: unknown[] = [];
-  // The views have what a record did only until the handler of its reply returns.
+  // The views show a record's effect only until the handler of its reply returns.
   const handler = (reply: ShardReply): void => {
     for (const [a, b] of [
       [1, 0],

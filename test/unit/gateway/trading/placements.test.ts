@@ -1,4 +1,4 @@
-/** Parts of a request beside the order in its body (RULES.md 6.7, 7.7, 7.12), and what a reply to it is counted as. */
+/** Parts of a request beside the order in its body (RULES.md 6.7, 7.7, 7.12), and how a reply is counted. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BadSignatures } from '../../../../gateway/http/badSignatures.ts';

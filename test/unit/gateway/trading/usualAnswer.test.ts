@@ -15,7 +15,7 @@ type Check = (rig: ClientRig, reply: ShardReply) => void;
 
 const ORDERS = timesOf({ suite: 200, soak: 20_000 });
 
-/** Places the order; the views have what its record did only until the handler of its reply returns. */
+/** Places the order; the views show its record's effect only until the handler of its reply returns. */
 async function place(rig: ClientRig, record: Uint32Array, check: Check): Promise<void> {
   let seen = 0;
   const handler = (reply: ShardReply): void => {

@@ -1,7 +1,7 @@
 /**
- * The short way makes of a batch, a replacement or an amend what the long way would have made of it: the same orders,
- * in their order, and the same order to cancel. Bodies are random, and some are spoiled (usualPlacement.test.ts has
- * what the orders themselves may be).
+ * The short way reads a batch, a replacement or an amend exactly like the normal way: the same orders, in their order,
+ * and the same order to cancel. Bodies are random, and some are spoiled (usualPlacement.test.ts tests the orders
+ * themselves).
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -29,7 +29,7 @@ const reader = new UsualBodies();
 /** The gateway thread takes over what another thread has read. */
 const taker = new UsualBodies();
 
-/** Null where anything in it is refused before a market is looked for. */
+/** Null if the body is refused before a market is looked up. */
 function longWay(form: UsualForm, json: Buffer): Read | null {
   const parsed = parseStrictJson(json);
   if (!parsed.ok || checks[form](parsed.value) !== null) return null;

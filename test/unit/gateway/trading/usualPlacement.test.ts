@@ -1,6 +1,6 @@
 /**
- * The short way makes of a body what the long way would have made of it: the same command, the same terms, the same
- * refusals. Bodies are random, with whatever clients write differently, and then spoiled.
+ * The short way reads a body exactly like the normal way: the same command, the same terms, the same refusals. Bodies
+ * are random, in all the ways in which clients write them, and then spoiled.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

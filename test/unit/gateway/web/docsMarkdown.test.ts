@@ -1,4 +1,4 @@
-/** Documents as pages: what becomes a link, what is left out, and that nothing in a text is taken for HTML. */
+/** Documents as pages: links, omitted parts, and that no text is taken for HTML. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sectionsOf } from '../../../../gateway/web/docsContents.ts';

@@ -6,7 +6,7 @@ import { approvedChanges } from '../../../../gateway/wiring/approvedChanges.ts';
 import { MARKET_STATUS, MOVEMENT } from '../../../../shared/base/codes.ts';
 import { E, ERRORS, OK } from '../../../../shared/base/errors.ts';
 
-/** Parts that answer as `state` says, and keep what they were asked for. */
+/** Parts that answer as `state` says, and record their calls. */
 function rig() {
   const state = {
     moved: { movement: {}, code: OK } as object,
@@ -133,7 +133,7 @@ test('contracts are changed with all of their addresses', async () => {
   state.rotated = E.CONFLICT;
   assert.equal((await carryOut(request))?.row, ERRORS.CONFLICT);
   state.rotated = OK;
-  // RULES.md 17.36: what has to be so on the chain has to be so when the change is approved.
+  // RULES.md 17.36: the conditions on the chain have to hold when the change is approved.
   state.problem = 'the contract of today has not announced the new one';
   assert.deepEqual(await carryOut(request), { row: ERRORS.CONFLICT, message: state.problem });
   state.problem = new ChainDown('no answer');

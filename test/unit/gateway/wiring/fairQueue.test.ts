@@ -82,7 +82,7 @@ describe('queries of accounts', () => {
     assert.deepEqual(rig.started.slice(2), ['a2', 'c1']);
     await rig.end('c1');
     assert.deepEqual(rig.started.slice(2), ['a2', 'c1', 'd1']);
-    // A slow one that was quick this time is still slow for a while, and then is not.
+    // A slow lane that was quick this time stays slow for a while, and then no longer is.
     await rig.end('a2');
     assert.deepEqual(rig.started.slice(2), ['a2', 'c1', 'd1', 'b2']);
     rig.nowMs += 10_000;

@@ -1,4 +1,4 @@
-/** The gateway's databases in a cluster: a member that follows has what the one that leads has acknowledged. */
+/** The gateway's databases in a cluster: a following member has everything that the leading one has acknowledged. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -83,7 +83,7 @@ class Member {
     this.records = new GatewayRecords({ control: control!, changes, answers, audit, settlement: null, onRefused });
   }
 
-  /** Applies what the log has more. */
+  /** Applies the further rows of the log. */
   async follow(): Promise<void> {
     const { rows } = this.#log;
     for (; this.#position < rows.length; this.#position++) this.records.follow(rows[this.#position]!);
@@ -103,7 +103,7 @@ class Member {
     await eventually('the writer is there', async () => this.answers.isOpen);
   }
 
-  /** The log takes what is in the outbox, and says so. */
+  /** The log takes the rows in the outbox, and confirms them. */
   ship(): void {
     for (let row = this.#outbox.next(); row !== null; row = this.#outbox.next()) {
       this.#log.rows.push({ ...row, position: this.#log.rows.length + 1, epoch: 1, lead: 1 });

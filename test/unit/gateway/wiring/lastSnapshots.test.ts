@@ -11,7 +11,7 @@ import { eventually } from '../../../support/eventually.ts';
 import { JournaledShard } from '../../../support/journaledShard.ts';
 import { TEST_SECRET } from '../../../support/journalKey.ts';
 
-/** So many that a stop makes a snapshot of what they leave in the journal. */
+/** So many that a stop makes a snapshot of their records. */
 const COMMANDS = 1600;
 const WORTH_AT_STOP = 1000;
 /** The thread may only start now, on a machine that is busy with other tests. */

@@ -25,13 +25,13 @@ function open(dataDir: string, env: Record<string, string> = {}) {
   return { logged, rehearsal: Rehearsal.prepare(configOf(dataDir, env), SHARDS, log, SHORT_MS) };
 }
 
-/** Also of those that are removed already: their room is taken until they are closed. */
+/** Includes files that are removed already: they take disk space until they are closed. */
 function openFilesIn(directory: string): string[] {
   const files = readdirSync(OPEN_FILES).map((file) => {
     try {
       return readlinkSync(join(OPEN_FILES, file));
     } catch {
-      // The one of this listing.
+      // The descriptor of this very listing.
       return '';
     }
   });

@@ -1,4 +1,4 @@
-/** The stages that each route passes: what its row says of pause, disk, deadline, limit and idempotency. */
+/** The stages that each route passes: its declarations about pause, disk, deadline, limit and idempotency. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Route } from '../../../../gateway/http/route.ts';

@@ -1,4 +1,4 @@
-/** Which rings a front and a shard get, whichever of the two ends when (SHARDFRONTS-1 to 3). */
+/** The rings that a front and a shard get, whichever of the two ends at any time (SHARDFRONTS-1 to 3). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ShardNews } from '../../../../gateway/shardlink/shardNews.ts';
@@ -14,7 +14,7 @@ type Attach = Extract<FrontRequest, { readonly attach: unknown }>['attach'];
 class Shard {
   readonly bell = createRingBuffer(4096);
   readonly waiting: FrontRequest[] = [];
-  /** By number: the rings of those it serves. */
+  /** By number: the rings of the fronts that it serves. */
   readonly serves = new Map<number, FrontRings>();
   readonly used = new Set<SharedArrayBuffer>();
 }
@@ -22,7 +22,7 @@ class Shard {
 class World {
   readonly fronts = new ShardFronts((shard, request) => this.shards.get(shard)!.waiting.push(request));
   readonly shards = new Map<number, Shard>();
-  /** By front: its messages, and the rings it has at each shard. */
+  /** By front: its messages, and its rings at each shard. */
   readonly lanes = new Map<number, Map<number, FrontRings>>();
   readonly cutOff: number[] = [];
 

@@ -1,4 +1,4 @@
-/** The gateway's side of the spot checks: what the thread finds is logged, and it ends when it is asked to. */
+/** The gateway's side of the spot checks: findings of the thread are logged, and it ends on request. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Logger } from '../../../../gateway/base/log.ts';

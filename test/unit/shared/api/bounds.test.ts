@@ -1,6 +1,6 @@
 /**
- * The bounds of what clients may send. A bound that moves by one refuses programs that were right yesterday, or lets in
- * what a table has no room for; no other test would notice.
+ * The bounds of what clients may send. A bound that moves by one refuses programs that were right yesterday, or admits
+ * more than a table has space for; no other test would notice.
  */
 import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';

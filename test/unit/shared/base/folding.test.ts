@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { foldText, foldToSearch } from '../../../../shared/base/folding.ts';
 
-/** A text, as it is folded, and what a search finds behind it. */
+/** A text, its folded form, and a query that finds it. */
 const TEXTS: readonly (readonly [string, string, string?])[] = [
   ['São Paulo vs. Grêmio', 'sao paulo vs. gremio'],
   ['Ødegaard, Łukasz, Đoković', 'odegaard, lukasz, dokovic'],

@@ -1,4 +1,4 @@
-/** Files that are set aside take no other file's name, whatever the clock says. */
+/** Files that are set aside take no other file's name, even if the clock is wrong. */
 import assert from 'node:assert/strict';
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -79,7 +79,7 @@ test('the room of a file is there after a stop, whoever takes the last byte mean
     disk.fill();
     file.add();
   }
-  // All of it serves, on a disk without a byte.
+  // All of it can be used, on a disk without a free byte.
   for (let rows = 5; rows < 500; rows++) file.add();
   file.db.close();
 });
@@ -125,7 +125,7 @@ const ENDS: Readonly<Record<string, (file: File) => void>> = {
     other.exec('INSERT INTO rows SELECT 1 + count(*) FROM rows; INSERT INTO rows SELECT 1 + count(*) FROM rows');
     other.pragma('wal_checkpoint(TRUNCATE)');
     other.close();
-    // Their frames would undo what the program has written.
+    // Their frames would undo the program's writes.
     assert.ok(file.bytes('-room') > ROOM_BYTES);
   },
   'a program that was killed before the start, with frames of its own': ({ path, db }) => {

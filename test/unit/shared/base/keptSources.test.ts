@@ -1,4 +1,4 @@
-/** Sources are loaded with their types removed, from what is kept of earlier starts or made anew. */
+/** Sources are loaded with their types removed, from the results of earlier starts or made anew. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';

@@ -13,7 +13,7 @@ import { temporaryDirectory } from '../../../support/directory.ts';
 const FRAME_BYTES = 24 + 4096;
 const COMMITS = 6;
 
-/** As a killed process leaves it: each commit is one frame of the log. */
+/** The state after a killed process: each commit is one frame of the log. */
 function killed(): string {
   const path = join(temporaryDirectory(), 'control.db');
   const db = openDatabase(path);

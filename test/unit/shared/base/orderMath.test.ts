@@ -93,7 +93,7 @@ describe('signed-limit amounts', () => {
     const filled = { status: ORDER_STATUS.FILLED, remainingLots: 0, timeInForce: TIME_IN_FORCE.FOK };
     assert.equal(remainingAmount(order({ ...filled, makerAmount: 65_065, takerAmount: 100_099 })), 0);
     assert.equal(remainingLimitNotional(sell({ ...filled, makerAmount: 100_099, takerAmount: 65_065 })), 0);
-    // The part cut off counts as filled: filled and remaining add up to what was signed (RULES.md 1.6).
+    // The part cut off counts as filled: filled and remaining add up to the signed amount (RULES.md 1.6).
     assert.equal(filledAmount(order({ ...filled, makerAmount: 65_065, takerAmount: 100_099 })), 65_065);
     assert.equal(filledAmount(sell({ ...filled, makerAmount: 100_099, takerAmount: 65_065 })), 100_099);
     assert.equal(filledLimitNotional(sell({ ...filled, makerAmount: 100_099, takerAmount: 65_065 })), 65_065);

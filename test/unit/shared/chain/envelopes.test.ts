@@ -96,7 +96,7 @@ class Rig {
     this.envelopes.reserve(job, { to: KEY.address, data: toHex(job, { size: 32 }), gas: 100_000 });
   }
 
-  /** One look at the chain; what a node fails to answer is tried again at the next. */
+  /** One check of the chain; calls that the node fails to answer are tried again at the next one. */
   async step(): Promise<void> {
     this.nowMs += 2000;
     try {

@@ -1,4 +1,7 @@
-/** A client finds the leader of a cluster, and sends there again what it may (RULES.md 18.5, 18.7; ADDRESSES-1). */
+/**
+ * A client finds the leader of a cluster, and repeats there the requests that may be repeated (RULES.md 18.5, 18.7;
+ * ADDRESSES-1).
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';

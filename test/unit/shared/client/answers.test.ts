@@ -1,4 +1,4 @@
-/** Answers and their meaning for a client: the codes that it knows are those of the exchange, all of them. */
+/** Answers and their meaning for a client: it knows exactly the codes of the exchange. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ERRORS } from '../../../../shared/base/errors.ts';

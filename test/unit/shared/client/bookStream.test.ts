@@ -1,4 +1,4 @@
-/** The book of a client on its own: what it emits for frames, answers, heartbeats and losses (RULES.md 8.3, 8.7). */
+/** The book of a client on its own: its events for frames, answers, heartbeats and losses (RULES.md 8.3, 8.7). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type BookEvent, type BookOptions, BookStream } from '../../../../shared/client/stream/bookStream.ts';
@@ -8,10 +8,10 @@ import { record } from '../../../../shared/client/stream/recording.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
 
 const MARKET = '01900000-0000-7000-8000-00000000000a';
-/** Of an empty book. */
+/** The checksum of an empty book. */
 const EMPTY_CHECKSUM = 0;
 
-/** The connection as a book sees it, and what the book has emitted. */
+/** The connection as a book sees it, and the book's events. */
 class Host {
   readonly events: BookEvent[] = [];
   /** The failures in a row at each request for a subscription. */

@@ -43,7 +43,7 @@ const ORDER_HASH = `0x${'ab'.repeat(32)}`;
 type Received = { method: string; url: string; headers: IncomingHttpHeaders; body: string };
 type Answer = { status?: number; headers?: Record<string, string>; body: unknown };
 
-/** A server that keeps what it received and answers by "METHOD path". */
+/** A server that records requests and answers by "METHOD path". */
 let server: Server;
 let baseUrl: string;
 let received: Received[] = [];

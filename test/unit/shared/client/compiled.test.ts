@@ -1,4 +1,4 @@
-/** The compiled client: what a browser loads of it, and how programs and their compilers find it. */
+/** The compiled client: the files that a browser loads, and how programs and their compilers find it. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** The client's stream over a socket of the test: what it sends for each book and for private events (RULES.md 8). */
+/** The client's stream over a socket of the test: its messages for each book and for private events (RULES.md 8). */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

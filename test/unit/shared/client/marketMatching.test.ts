@@ -1,6 +1,6 @@
 /**
- * The preview of an order at the market is exactly what the engine does with it: in random books of every grid, for
- * either outcome and side, in dollars and in tokens. `pmx buy` and the page's ticket have the same rule (atMarket.ts).
+ * The preview of an order at the market is exactly what the engine does: in random books of every grid, for either
+ * outcome and side, in dollars and in tokens. `pmx buy` and the page's ticket use the same rule (atMarket.ts).
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -86,7 +86,7 @@ function orderOf(random: Random, grid: number): Given {
   };
 }
 
-/** @returns what the engine has done with it, in the words of the preview. */
+/** @returns the engine's result, in the form of the preview. */
 function taken({ rig, grid, feeRateBps }: Market, { side, outcome }: Given, preview: MarketPreview): object {
   const tokens = { id: 'm', yes_token_id: '1', no_token_id: '2', ticks_per_unit: grid };
   const draft = draftOrder({ ...preview.intent, market: tokens, feeRateBps } as Parameters<typeof draftOrder>[0]);

@@ -1,4 +1,4 @@
-/** Orders at the market: what the clients of all languages preview of a book (test/vectors/marketOrder.json). */
+/** Orders at the market: the previews of clients in all languages for a book (test/vectors/marketOrder.json). */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** `client.place`: what it signs, what it signs anew, what it does when no answer comes, and what it never shows. */
+/** `client.place`: what it signs, when it signs again, what it does without an answer, and what it never shows. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';

@@ -1,4 +1,4 @@
-/** The requests that the clients' methods send, and what they make of answers that ask for more. */
+/** The requests that the clients' methods send, and their handling of answers that need a further request. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -23,7 +23,7 @@ const INTENT = { market: MARKET, outcomeIndex: 0, side: 'BUY', price: '0.65', si
 
 type Request = { readonly name: string; readonly body: Json; readonly headers: Record<string, unknown> };
 
-/** A server that keeps what it received; `answer` gives status and body. */
+/** A server that records requests; `answer` gives status and body. */
 async function serve(t: TestContext, answer: (request: Request, count: number) => readonly [number, object]) {
   const received: Request[] = [];
   const server = createServer(async (incoming, response) => {
@@ -184,7 +184,7 @@ test('a change that waits for a second operator is no result (RULES.md 9.17)', a
   }
 });
 
-/** An exchange whose contracts are those of `inForce`, and which refuses signatures for others. */
+/** An exchange whose contracts are `inForce`, and which refuses signatures for others. */
 async function exchangeWith(t: TestContext, inForce: () => string, refusal = 'INVALID_SIGNATURE') {
   let placements = 0;
   const { received, baseUrl } = await serve(t, ({ name }) => {

@@ -1,4 +1,4 @@
-/** Requests that the client sends again, and those that it never does, over a `fetch` that the test answers. */
+/** Requests that the client repeats, and requests that it never repeats, over a `fetch` that the test answers. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ApiError, ExchangeClient, keyOfContent, OrderSigner } from '../../../../shared/client/index.ts';

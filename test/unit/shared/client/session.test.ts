@@ -1,4 +1,6 @@
-/** The client's session: when it renews its tokens, what it shares, and that it shows none (RULES.md 15). */
+/**
+ * The client's session: when it renews its tokens, what it shares with others, and that it reveals none (RULES.md 15).
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -29,8 +31,8 @@ const NO_TOKEN = { error: 'access token has expired', code: 'UNAUTHORIZED', deta
 const ENDED = { error: 'session has ended', code: 'UNAUTHORIZED', details: { step: 'refresh_token' } };
 
 /**
- * An exchange that accepts only its newest access token, each until `now` is past its life; a refresh token twice is
- * noted. What an answer is, is decided before its pause.
+ * An exchange that accepts only its newest access token, until its life ends by `now`; a reused refresh token is
+ * recorded. Each answer is decided before its pause.
  */
 class Exchange {
   readonly clock = new ManualClock(START_MS);
@@ -123,7 +125,7 @@ class Exchange {
   }
 }
 
-/** Tokens that several sessions share, one of them at a time. */
+/** Tokens that several sessions share, one at a time. */
 class SharedTokens implements TokenStore {
   tokens: SessionTokens | null = null;
   #last: Promise<unknown> = Promise.resolve();

@@ -1,10 +1,10 @@
-/** The private stream of a client on its own: what it emits for the frames, answers and heartbeats of a server. */
+/** The private stream of a client on its own: its events for the frames, answers and heartbeats of a server. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { OrderStatusFrame } from '../../../../shared/client/stream/frames.ts';
 import { type UserEvent, type UserOptions, UserStream } from '../../../../shared/client/stream/userStream.ts';
 
-/** The connection as a user stream sees it, and what it has emitted. */
+/** The connection as a user stream sees it, and the stream's events. */
 class Host {
   readonly events: UserEvent[] = [];
   /** The `user_since` of each subscription; undefined: from the next event on. */

@@ -230,7 +230,7 @@ function below(random: Random, limit: number): number {
   return Number(BigInt(toHex(random(16))) % BigInt(limit));
 }
 
-/** The same bytes for the same seed, without end: call by call the next so many. */
+/** The same bytes for the same seed, without end: each call returns the next ones. */
 function seededBytes(seed: string): Random {
   let calls = 0;
   return (length) => createHash('shake256', { outputLength: length }).update(`${seed}/${calls++}`).digest();

@@ -239,7 +239,7 @@ test('any statements in any transactions make the same rows, over restarts and a
   }
 });
 
-/** A file of which some rows are derived: a `parents` row for each number up to the one in the record. */
+/** A file with some derived rows: a `parents` row for each number up to the one in the record. */
 function derivingMember(t: TestContext, path = join(temporaryDirectory(), 'file.db')) {
   const raw = connect(path);
   t.after(() => raw.close());

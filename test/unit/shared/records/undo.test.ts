@@ -1,4 +1,4 @@
-/** Records that the log never held are taken back: the file is as it was before them, whatever they have written. */
+/** Records that the log never held are undone: the file is as before them, whatever they have written. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';

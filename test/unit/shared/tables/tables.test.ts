@@ -1,4 +1,4 @@
-/** The declarations of read.db: what is derived from one, and that the schema belongs to its version. */
+/** The declarations of read.db: everything derived from one, and that the schema belongs to its version. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';

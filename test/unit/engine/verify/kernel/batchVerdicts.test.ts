@@ -1,6 +1,6 @@
 /**
- * A batch accepts exactly what the reference accepts: whatever the sizes, the place of a bad signature, and whatever
- * points meet inside the sum.
+ * A batch accepts exactly what the reference accepts, for all sizes, all positions of a bad signature, and all
+ * coincidences of points inside the sum.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -45,7 +45,7 @@ function rig() {
       assert.equal(actual[index], expected(one), place);
     }
   };
-  /** As `agrees`; besides the batch itself has to accept everything, so that good orders do not fall back. */
+  /** Like `agrees`; in addition the batch itself has to accept everything, so that good orders do not fall back. */
   const accepts = (cases: readonly SignatureCase[], what: string): void => {
     for (const one of cases) assert.ok(expected(one), describeCase(one));
     const actual = batchVerdicts(kernel, cases);
@@ -67,7 +67,7 @@ test(`batches of every size with a bad signature at every position, one signer a
     const people = Array.from({ length: signers }, () => maker.signer());
     const good = Array.from({ length: MOST_BATCH }, (_, index) => maker.next(people[index % signers]));
     know(good);
-    // Well-formed ones only: what is ill-formed is refused before it takes part in a sum.
+    // Only well-formed signatures: ill-formed ones are refused before they enter a sum.
     const kinds = ['a bit of the digest', 'a bit of s', 'the other parity', 'the signer of another'] as const;
     const bad = good.map((one, index) => mutated(one, maker.next(maker.signer()), kinds[index % kinds.length], random));
     for (let size = 1; size <= MOST_BATCH; size++) {
@@ -214,7 +214,7 @@ test('members of a batch are read when they are added: later changes of their by
 
 test(`checks alone between any two steps disturb no batch, and no batch disturbs them, seed ${SEED}`, () => {
   const { random, maker } = rig();
-  // One set of eight: every new signer wants the place of one that the batch needs.
+  // One set of eight: every new signer needs the slot of one that the batch needs.
   const kernel = createBatchVerifier({ mostSigners: 8 });
   const people = Array.from({ length: 5 }, () => maker.signer());
   const others = Array.from({ length: 12 }, () => maker.next(maker.signer()));
@@ -222,7 +222,7 @@ test(`checks alone between any two steps disturb no batch, and no batch disturbs
     const members = Array.from({ length: 24 }, (_, index) => maker.next(people[index % people.length]));
     const bad = mutated(members[3], members[4], 'the digest of another', random);
     for (const spoilt of [members, members.with(random.below(members.length), bad)]) {
-      // Once each, so that the tables of a signer that was pushed out are made by the batch, or meanwhile.
+      // Once each, so that the batch, or a check in between, makes the tables of a displaced signer.
       for (const one of members.slice(0, people.length)) assert.ok(asks(kernel, one));
       kernel.beginBatch();
       for (const { digest, signature, signer } of spoilt) kernel.addToBatch(digest, 0, signature, 0, signer, 0);

@@ -53,7 +53,7 @@ function questionsOf(vector: EcdsaVector, at: number): Expected[] {
   return out;
 }
 
-/** The parity of R in a valid signature, of which n - s has the opposite; null when its x is not r. */
+/** The parity of R in a valid signature; n - s has the opposite one; null if its x is not r. */
 function parityOf({ key, digest, r, s, isOdd }: EcdsaVector, ofS: bigint): boolean | null {
   if (isOdd !== undefined) return isOdd === (ofS === s);
   const inverse = Fn.inv(ofS);

@@ -32,12 +32,12 @@ const { Fn } = Point;
 const keccak = await createKeccak();
 const BATCHES = timesOf({ suite: 1000, soak: 2 ** 20 });
 const CANCELLING = timesOf({ suite: 150, soak: 20_000 });
-/** The kernel draws so many bytes before the first coefficient. */
+/** The kernel draws this many bytes before the first coefficient. */
 const SECRET_BYTES = 24;
 const COEFFICIENT_BYTES = 16;
 /** Fewer are checked one by one. */
 const LEAST_TOGETHER = 3;
-/** Well-formed, so that they take part in the sum. */
+/** Well-formed, so that they enter the sum. */
 const FORGERIES = ['a bit of the digest', 'a bit of s', 'the other parity', 'the digest of another'] as const;
 
 function rig(kernel = createBatchVerifier()) {
@@ -65,7 +65,7 @@ test(`${BATCHES} batches with one forged signature: none is accepted, seed ${SEE
   for (const one of forged) assert.ok(!asks(kernel, one), one.label);
   const bySigner = people.map(({ address }) => good.filter(({ signer }) => signer === address));
   for (let round = 0; round < BATCHES; round++) {
-    // Mostly small ones of one signer: a larger sum has no other way to be wrong.
+    // Mostly small batches of one signer: a larger sum has no other way to be wrong.
     const isLarge = random.chance(2);
     const size = isLarge ? random.between(4, MOST_BATCH) : LEAST_TOGETHER;
     const members = isLarge ? good : random.pick(bySigner);
@@ -118,7 +118,7 @@ test('errors cancel when the coefficients are known beforehand, and any flipped 
     const [b, c] = coefficients.slice(2 * index).map((word) => BigInt.asIntN(64, word));
     return Fn.create(b + c * LAMBDA);
   });
-  /** The batch that draws: its bit is flipped, unless there is none. */
+  /** Flips a bit of the batch that draws, unless there is none. */
   let flips: (number | null)[] = [];
   let isFirst = true;
   const random = (bytes: Uint8Array): void => {
@@ -171,7 +171,7 @@ test('KERNEL-2: where no coefficients can be drawn the batch has no step, and th
     randomFillSync(bytes);
   };
   const { kernel, good } = rig(createBatchVerifier({ random }));
-  // Errors that cancel when all coefficients are the same, as those in memory that nobody has written are.
+  // Errors that cancel if all coefficients are equal, as in memory that was never written.
   const batch = [withError(good[0], 1n), withError(good[1], N - 1n), good[2]];
   for (let wasRefused = false; ; ) {
     kernel.beginBatch();

@@ -1,4 +1,4 @@
-/** The kernel's verdicts and digests are those of the reference, in a few cases; verify.test.ts has the many. */
+/** The kernel's verdicts and digests equal those of the reference, in a few cases; verify.test.ts has the many. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
@@ -99,7 +99,7 @@ function batchVerdicts(kernel: Kernel, batch: readonly Signed[]): boolean[] {
   });
 }
 
-/** With the nonce of `nonce`, so that signatures can share it. */
+/** Signs with the nonce `nonce`, so that signatures can share it. */
 function signWith(nonce: bigint, key: Uint8Array, digest: Uint8Array): Signed {
   const { Fn, BASE } = secp256k1.Point;
   const { x, y } = BASE.multiply(nonce).toAffine();

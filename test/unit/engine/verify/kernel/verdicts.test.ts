@@ -1,4 +1,4 @@
-/** The kernel's verdict on one signature is that of the reference, whatever was signed and whatever was changed. */
+/** The kernel's verdict on one signature equals the reference's, whatever was signed and whatever was changed. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createKeccak } from '../../../../../shared/crypto/fastKeccak.ts';

@@ -32,7 +32,7 @@ function made(changes: Partial<Ticket>, { ticksPerUnit = 100, feeBps = 50, book 
   return preview({ ...TICKET, ...changes }, grid, book, NOW_MS);
 }
 
-/** Price, size, notional, fee and what is received, or what is wrong. */
+/** Price, size, notional, fee and the received amount, or the error. */
 function shown(changes: Partial<Ticket>, ticksPerUnit = 100, feeBps = 50): string {
   const result = made(changes, { ticksPerUnit, feeBps });
   if ('text' in result) return result.text;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { statusOf } from '../../../../../gateway/wiring/rehearsal/connection.ts';
 
-/** Of an answer that is not all there. */
+/** The status of an incomplete answer. */
 const INCOMPLETE = -1;
 
 function answer(...lines: string[]): Buffer {

@@ -26,7 +26,7 @@ function book(bids: FrameLevel[], asks: FrameLevel[]): MarketFrame {
   return { channel: 'book', ...head(), data };
 }
 
-/** @param left what the level has afterwards, in Yes terms */
+/** @param left the content of the level afterwards, in Yes terms */
 function delta(event: DeltaEvent, side: 'BUY' | 'SELL', price: string, tokens: number, left: number): MarketFrame {
   const token_quantity_atomic = String(tokens * TOKEN);
   const order = { order_id: ID, outcome_index: 0, side, price, token_quantity_atomic } as const;

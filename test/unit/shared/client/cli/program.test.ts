@@ -1,4 +1,4 @@
-/** The table of commands and what is made from it: help, the reference page, completions. */
+/** The table of commands, and the help, the reference page and the completions made from it. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
