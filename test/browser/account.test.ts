@@ -149,7 +149,7 @@ test('wallets are linked, lent to other keys and unlinked, each signing for itse
   await page.getByRole('button', { name: `Remove ${bot.address}` }).click();
   await page.getByText('The key signs no more').waitFor();
   await page.evaluate('window.showAccount(1)');
-  await page.getByRole('button', { name: 'Link the wallet that is shown' }).click();
+  await page.getByRole('button', { name: 'Link an account of a wallet' }).click();
   await page.getByText('The wallet is linked.').waitFor();
   await page.getByText(other.address).waitFor();
   await assertAccessible(page);

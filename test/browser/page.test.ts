@@ -46,7 +46,7 @@ async function visit(path: string, width = 1280): Promise<{ page: Page; complain
 
 type Box = { getBoundingClientRect(): { right: number } };
 
-const SIGNED_ORDER = ['eth_chainId', 'wallet_switchEthereumChain', 'eth_signTypedData_v4'];
+const SIGNED_ORDER = ['eth_chainId', 'wallet_switchEthereumChain', 'eth_accounts', 'eth_signTypedData_v4'];
 
 /** The rows of the ladder as they are read: "Bid 40¢ 10.00 10.00". */
 function ladderOf(page: Page): Promise<string[]> {
@@ -209,7 +209,7 @@ test('an order is signed as typed data by the wallet of the browser, which may k
   await page.getByText('You have no open orders.').waitFor();
   await page.getByText('Cancelled.').waitFor();
   // Two orders were signed: the one that was refused, and one for the double click.
-  assert.deepEqual(calls, ['eth_requestAccounts', 'personal_sign', ...SIGNED_ORDER, ...SIGNED_ORDER]);
+  assert.deepEqual(calls, ['eth_requestAccounts', 'eth_accounts', 'personal_sign', ...SIGNED_ORDER, ...SIGNED_ORDER]);
   // The order that was refused is all that the browser complains of.
   assert.match(complaints.join(), /^Failed to load resource: [^,]*\b400\b[^,]*$/);
 });

@@ -2,10 +2,10 @@
 import type { Page } from 'playwright-core';
 import type { PrivateKeyAccount } from 'viem/accounts';
 
-type WalletCall = { readonly method: string; readonly params?: readonly string[] };
+export type WalletCall = { readonly method: string; readonly params?: readonly string[] };
 
 /** Answers as an extension with this key does, while it shows the main network of Ethereum. */
-async function answerOf(key: PrivateKeyAccount, { method, params }: WalletCall): Promise<unknown> {
+export async function answerOf(key: PrivateKeyAccount, { method, params }: WalletCall): Promise<unknown> {
   if (method === 'eth_requestAccounts') return [key.address];
   if (method === 'eth_chainId') return '0x1';
   if (method === 'personal_sign') return key.signMessage({ message: { raw: params![0] as `0x${string}` } });

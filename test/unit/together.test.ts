@@ -1,8 +1,8 @@
 /** The files that `npm test` runs, and the ones that share a process. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
@@ -24,6 +24,15 @@ test('without a name the suite has all of its files, each group by an entry that
     files.filter((file) => !existsSync(join(ROOT, file))),
     [],
   );
+});
+
+test('each entry runs its group: an empty one would pass and leave all its tests out', () => {
+  const entries = globSync('test/together/*.ts', { cwd: ROOT });
+  assert.ok(entries.length > 10);
+  for (const entry of entries) {
+    const call = new RegExp(`^await run(?:Together|OneAfterTheOther)\\('${basename(entry, '.ts')}'\\);$`, 'm');
+    assert.match(readFileSync(join(ROOT, entry), 'utf8'), call, entry);
+  }
 });
 
 test('with names it has the groups that have such files, and files of their own', () => {

@@ -11,6 +11,7 @@ import { dateTime } from './format.ts';
 import { provedAnew } from './provedAnew.ts';
 import { useTitle } from './router.ts';
 import { ask, useVisitor } from './session.ts';
+import { doubtOf, typedDecimal } from './typedNumber.ts';
 import { SignInFirst } from './waiting.ts';
 
 const TITLE = 'Cash in and out';
@@ -69,8 +70,9 @@ function Begin({ kind, title, label, text }: BeginProps): VNode {
   const begin = (event: Event): Promise<void> => {
     event.preventDefault();
     return action.run(async () => {
-      const typed = amount.trim();
-      if (typed !== '' && !AMOUNT.test(typed)) throw new Error('An amount is a number such as 25 or 25.50.');
+      const typed = typedDecimal(amount);
+      if (amount.trim() !== '' && !AMOUNT.test(typed))
+        throw new Error(doubtOf(amount) ?? 'An amount is a number such as 25 or 25.50.');
       const fields = { redirect_path: PATH, ...(typed === '' ? {} : { amount: typed }) };
       const { launch_url } =
         kind === 'onramp' ? await fiat.createOnramp(fields) : await provedAnew(() => fiat.createOfframp(fields));

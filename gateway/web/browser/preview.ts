@@ -18,6 +18,7 @@ import { atMarket } from '../../../shared/client/atMarket.ts';
 import type { Levels } from '../../../shared/client/stream/bookReplica.ts';
 import { feeOf, type Side, type Sweep, sweep } from '../../../shared/client/sweep.ts';
 import type { SelfTradeName, TimeInForceName } from '../../../shared/client/types.ts';
+import { doubtOf, typedDecimal } from './typedNumber.ts';
 
 /** `MARKET` takes the present orders of the book at once, for an amount of money or of tokens. */
 export type Kind = TimeInForceName | 'MARKET';
@@ -132,7 +133,7 @@ function limitOrder({ cents, size }: Ticket, { ticksPerUnit }: Grid): Limited | 
   const step = centsOf(1, ticksPerUnit);
   if (limitTicks === NOT_A_NUMBER) {
     const last = centsOf(ticksPerUnit - 1, ticksPerUnit);
-    return { field: 'price', text: `The price is a step of ${step}¢ from ${step}¢ to ${last}¢.` };
+    return { field: 'price', text: doubtOf(cents) ?? `The price is a step of ${step}¢ from ${step}¢ to ${last}¢.` };
   }
   const sizeAtomic = sizeOf(size, ticksPerUnit);
   return typeof sizeAtomic === 'bigint' ? { limitTicks, sizeAtomic } : sizeAtomic;
@@ -142,8 +143,9 @@ function limitOrder({ cents, size }: Ticket, { ticksPerUnit }: Grid): Limited | 
 function marketOrder({ side, size, budget, slippageTicks }: Ticket, grid: Grid, book: Levels): Limited | Problem {
   const { ticksPerUnit } = grid;
   const field = side === 'BUY' ? 'budget' : 'size';
-  const budgetMicro = tryParseUnits(budget.trim());
-  if (side === 'BUY' && budgetMicro <= 0) return { field, text: 'The amount is a number of dollars, such as 10.' };
+  const budgetMicro = tryParseUnits(typedDecimal(budget));
+  if (side === 'BUY' && budgetMicro <= 0)
+    return { field, text: doubtOf(budget) ?? 'The amount is a number of dollars, such as 10.' };
   const sizeAtomic = side === 'BUY' ? 0n : sizeOf(size, ticksPerUnit);
   if (typeof sizeAtomic !== 'bigint') return sizeAtomic;
   const amount = side === 'BUY' ? { usdMicro: BigInt(budgetMicro) } : { sizeAtomic };
@@ -153,9 +155,9 @@ function marketOrder({ side, size, budget, slippageTicks }: Ticket, grid: Grid, 
 }
 
 function sizeOf(text: string, ticksPerUnit: number): bigint | Problem {
-  const size = tryParseUnits(text.trim());
+  const size = tryParseUnits(typedDecimal(text));
   if (size === NOT_A_NUMBER || size === 0)
-    return { field: 'size', text: 'The size is a number of tokens, such as 10.' };
+    return { field: 'size', text: doubtOf(text) ?? 'The size is a number of tokens, such as 10.' };
   if (size % ticksPerUnit !== 0)
     return { field: 'size', text: `The size is a multiple of ${ticksPerUnit / 1_000_000} tokens.` };
   return BigInt(size);
@@ -170,8 +172,9 @@ function expiryOf(typed: string, nowMs: number): number | Problem {
 
 function leastNetOf({ kind, leastNet }: Ticket): bigint | Problem {
   if (kind === 'GTC' || kind === 'GTD' || leastNet.trim() === '') return 0n;
-  const net = tryParseUnits(leastNet.trim());
-  if (net === NOT_A_NUMBER) return { field: 'net', text: 'The least to receive is a number, such as 9.5.' };
+  const net = tryParseUnits(typedDecimal(leastNet));
+  if (net === NOT_A_NUMBER)
+    return { field: 'net', text: doubtOf(leastNet) ?? 'The least to receive is a number, such as 9.5.' };
   return BigInt(net);
 }
 
@@ -196,7 +199,7 @@ function warningOf(found: Found, ticket: Ticket, feeBps: number): string | null 
 
 /** "55.5" is tick 555 of 1000; NOT_A_NUMBER if it is no price of the grid. */
 export function ticksOf(cents: string, ticksPerUnit: number): number {
-  const match = /^(\d{1,2})(?:\.(\d{1,2}))?$/.exec(cents.trim());
+  const match = /^(\d{1,2})(?:\.(\d{1,2}))?$/.exec(typedDecimal(cents));
   return match === null
     ? NOT_A_NUMBER
     : tryParsePriceTicks(`0.${match[1].padStart(2, '0')}${match[2] ?? ''}`, ticksPerUnit);

@@ -3,9 +3,11 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { textOf } from './api.ts';
+import { useExtensions } from './extensions.ts';
 import { ask, signIn, signOut, useVisitor } from './session.ts';
 import type { Wallet } from './wallet.ts';
-import { hasExtension, isDemo, openDemoWallet, openExtension } from './wallets.ts';
+import { WalletName } from './walletName.ts';
+import { isDemo, openDemoWallet, openExtension } from './wallets.ts';
 
 /** The OpenID providers of the exchange: they answer with a redirect, so a link is enough. */
 const providers =
@@ -13,6 +15,7 @@ const providers =
 
 export function SignInPanel(): VNode {
   const visitor = useVisitor();
+  const found = useExtensions();
   const [error, setError] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
   const run = async (act: () => Promise<void>): Promise<void> => {
@@ -38,12 +41,15 @@ export function SignInPanel(): VNode {
       <button type="button" disabled=${isBusy} onClick=${() => run(signOut)}>Sign out</button>
       ${said}</p>`;
   }
+  // A demo without a wallet has its own way in.
+  const entries = found.length > 0 || isDemo ? found : [undefined];
   return html`<p class="account">
     ${isDemo && html`<button type="button" disabled=${isBusy} onClick=${enterDemo}>Try with play money</button>`}
-    ${
-      (hasExtension() || !isDemo) &&
-      html`<button type="button" disabled=${isBusy} onClick=${enter(openExtension)}>Sign in with a wallet</button>`
-    }
+    ${entries.map(
+      (extension) => html`<button key=${extension?.id ?? ''} type="button" disabled=${isBusy}
+        onClick=${enter(() => openExtension(extension))}>
+        <${WalletName} extension=${extension} said=${(name: string) => `Sign in with ${name}`} /></button>`,
+    )}
     ${providers.map(
       (
         name,

@@ -2,6 +2,7 @@
 import { html } from 'htm/preact';
 import type { ComponentChildren, VNode } from 'preact';
 import { centsOf, type Kind, type Problem, stepCents, type Ticket } from './preview.ts';
+import { typedDecimal } from './typedNumber.ts';
 
 const KINDS: readonly (readonly [Kind, string])[] = [
   ['GTC', 'Limit, until cancelled'],
@@ -152,7 +153,7 @@ function arrows(step: (by: number) => void): (event: KeyboardEvent) => void {
 
 /** Returns the number plus or minus whole units; a text that is no number counts as zero. */
 function stepped(text: string, by: number): string {
-  const micro = Math.round(Number(text) * TOKEN);
+  const micro = Math.round(Number(typedDecimal(text)) * TOKEN);
   const next = (Number.isSafeInteger(micro) ? micro : 0) + by * TOKEN;
   return String(Math.max(TOKEN, next) / TOKEN);
 }

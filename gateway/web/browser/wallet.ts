@@ -5,6 +5,8 @@ import type { Eip712Domain } from '../../../shared/crypto/eip712.ts';
 
 export type Wallet = {
   readonly kind: 'extension' | 'demo';
+  /** The extension (extensions.ts), by which it is found again after a reload. */
+  readonly id?: string;
   readonly address: string;
   signMessage(text: string): Promise<string>;
   signOrder(draft: OrderDraft, domain: Eip712Domain): Promise<PlacementBody>;

@@ -6,10 +6,12 @@ import type { Profile, WalletDelegates } from '../../../shared/client/types.ts';
 import { WalletsClient } from '../../../shared/client/wallets.ts';
 import { type Action, Outcome, useAction } from './action.ts';
 import { useLoaded } from './api.ts';
+import { type Extension, useExtensions } from './extensions.ts';
 import { provedAnew } from './provedAnew.ts';
 import { ask } from './session.ts';
 import type { Wallet } from './wallet.ts';
-import { currentWallet, hasExtension, isSameAddress, openExtension } from './wallets.ts';
+import { WalletName } from './walletName.ts';
+import { currentWallet, isSameAddress, openExtension } from './wallets.ts';
 
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 
@@ -25,9 +27,10 @@ export function WalletsPanel(): VNode {
       setRound(round + 1);
       return said;
     });
-  const link = (): Promise<void> =>
+  const found = useExtensions();
+  const link = (extension: Extension): Promise<void> =>
     change(async () => {
-      const wallet = await openExtension();
+      const wallet = await openExtension(extension);
       if (profile?.linked_wallets.some((linked) => isSameAddress(linked, wallet.address)))
         throw new Error(`${wallet.address} is linked already. Show another account in the wallet.`);
       await provedAnew(() => wallets.link(wallet));
@@ -40,11 +43,14 @@ export function WalletsPanel(): VNode {
         isOnly=${profile?.linked_wallets.length === 1} /></li>`,
     )}</ul>
     <${Outcome} action=${action} />
+    ${found.map(
+      (extension) => html`<p key=${extension.id}><button type="button" disabled=${action.isBusy}
+        onClick=${() => link(extension)}>
+        <${WalletName} extension=${extension} said=${(name: string) => `Link an account of ${name}`} />
+      </button></p>`,
+    )}
     ${
-      hasExtension()
-        ? html`<p><button type="button" disabled=${action.isBusy}
-            onClick=${link}>Link the wallet that is shown</button></p>`
-        : html`<p class="quiet">To link another wallet, open this page in a browser that has one.</p>`
+      found.length === 0 && html`<p class="quiet">To link another wallet, open this page in a browser that has one.</p>`
     }
   </section>`;
 }

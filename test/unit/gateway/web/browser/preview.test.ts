@@ -61,14 +61,16 @@ test('fees are rounded down, as the exchange charges them', () => {
 });
 
 test('prices are steps of the grid of the market, sizes whole lots', () => {
-  for (const cents of ['0', '100', '65.5', '-1', '1e1', '', '065', '65.', '.5', '٦']) {
+  for (const cents of ['0', '100', '65.5', '-1', '1e1', '', '6,5', '.5', '٦']) {
     assert.match(shown({ cents }), /^The price is a step of 1¢ from 1¢ to 99¢/, cents);
   }
   assert.equal(shown({ cents: '65.5' }, 1000).slice(0, 5), '0.655');
   assert.equal(shown({ cents: '5' }).slice(0, 4), '0.05');
-  for (const size of ['', '0', '-1', 'ten', '1,5', '1e3', '0.0000001']) {
+  for (const size of ['', '0', '-1', 'ten', '1e3', '0.0000001']) {
     assert.match(shown({ size }), /^The size is a number of tokens/, size);
   }
+  assert.equal(shown({ cents: '65,5', size: '1,5' }, 1000).slice(0, 13), '0.655 1500000');
+  assert.equal(shown({ size: '1,000' }), '1,000 can be read in two ways: write 1000 or 1.000.');
   assert.equal(shown({ size: '0.00001' }), 'The size is a multiple of 0.0001 tokens.');
 });
 

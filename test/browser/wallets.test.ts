@@ -1,0 +1,108 @@
+/** Wallets of the browser: how the page finds them, and what it says when one does not do what it is asked for. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { NO_CHROMIUM } from '../support/browser.ts';
+import { answerOf, type WalletCall } from '../support/browserWallet.ts';
+import { pageServer } from '../support/pageServer.ts';
+import { makeMarket } from '../support/traders.ts';
+import { assertAccessible, openPage } from '../support/visitor.ts';
+
+const skip = NO_CHROMIUM;
+const { server } = await pageServer();
+const market = await makeMarket(server);
+const ICON = 'data:image/svg+xml,%3Csvg xmlns="http://www.w3.org/2000/svg"/%3E';
+
+/** The name of the first turns the text behind it around, and its icon is no image. */
+const FIRST = { rdns: 'org.first', name: 'First\u202e wallet', icon: 'javascript:alert(1)' };
+const SECOND = { rdns: 'org.second', name: 'Second wallet', icon: ICON };
+
+type Answer = (call: WalletCall) => unknown;
+
+/** Calls are listed by wallet. An answer that is given takes the place of that of the key. */
+async function visit(path: string) {
+  const { page, complaints } = await openPage({ bypassCSP: true, viewport: { width: 1280, height: 900 } });
+  const keys = [privateKeyToAccount(generatePrivateKey()), privateKeyToAccount(generatePrivateKey())];
+  const calls: string[] = [];
+  const given = new Map<string, Answer>();
+  await page.exposeFunction('walletCall', async (index: number, call: WalletCall) => {
+    calls.push(`${index} ${call.method}`);
+    const answer = given.get(call.method);
+    return answer === undefined ? { result: await answerOf(keys[index]!, call) } : answer(call);
+  });
+  await page.addInitScript(
+    `const provider = (index) => ({ request: async (call) => {
+       const { result, error } = await walletCall(index, call);
+       if (error !== undefined) throw error;
+       return result;
+     } });
+     const wallets = ${JSON.stringify([FIRST, SECOND])}.map((info, index) => ({ info, provider: provider(index) }));
+     window.ethereum = wallets[0].provider;
+     const announce = (detail) => dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail }));
+     addEventListener('eip6963:requestProvider', () => wallets.forEach(announce));
+     // One that is broken and one that says nothing of itself.
+     addEventListener('eip6963:requestProvider', () => [{}, { info: {} }, undefined].forEach(announce));`,
+  );
+  await page.goto(server.baseUrl + path);
+  return { page, complaints, keys, calls, given };
+}
+
+const signIn = (page: Page, name: string) => page.getByRole('button', { name: `Sign in with ${name}` });
+
+test('each wallet that announces itself has a button with its name and icon, and signs what it was chosen for', {
+  skip,
+}, async () => {
+  const { page, complaints, calls } = await visit(`/markets/${market.id}`);
+  assert.deepEqual(
+    await page.getByRole('button', { name: /^Sign in with/ }).allInnerTexts(),
+    ['Sign in with First wallet', 'Sign in with Second wallet'],
+    'window.ethereum is one of them',
+  );
+  assert.deepEqual(await page.locator('img.wallet-icon').evaluateAll((icons) => icons.map((icon) => icon.src)), [ICON]);
+  await assertAccessible(page);
+  await signIn(page, 'Second wallet').click();
+  await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor();
+  await page.reload();
+  await page.locator('button[type=submit]').click();
+  await page.getByRole('alert').waitFor();
+  assert.ok(calls.includes('1 eth_signTypedData_v4'));
+  assert.ok(
+    calls.every((call) => call.startsWith('1 ')),
+    calls.join(),
+  );
+  assert.deepEqual(
+    complaints.filter((each) => !each.includes('400')),
+    [],
+  );
+});
+
+test('a refusal, a locked wallet, another account and a network that is not there are said in words', {
+  skip,
+}, async () => {
+  const { page, keys, given } = await visit(`/markets/${market.id}`);
+  const alert = (text: string) => page.getByRole('alert').getByText(text).waitFor();
+  given.set('eth_requestAccounts', () => ({ error: { code: 4001, message: 'User rejected the request.' } }));
+  await signIn(page, 'First wallet').click();
+  await alert('You refused it in the wallet. Nothing was sent.');
+  given.set('eth_requestAccounts', () => ({ result: [] }));
+  await signIn(page, 'First wallet').click();
+  await alert('The wallet is locked or shows no account. Unlock it, and try again.');
+  given.set('eth_requestAccounts', () => ({ error: { code: -32002 } }));
+  await signIn(page, 'First wallet').click();
+  await alert('The wallet still waits for an answer to an earlier question. Open it.');
+  given.clear();
+  await signIn(page, 'First wallet').click();
+  const send = page.locator('button[type=submit]');
+  await send.waitFor();
+  given.set('eth_accounts', () => ({ result: [] }));
+  await send.click();
+  await alert('The wallet is locked. Unlock it, and try again.');
+  given.set('eth_accounts', () => ({ result: [keys[1]!.address] }));
+  await send.click();
+  await alert(`The wallet shows ${keys[1]!.address}, and you signed in with`);
+  given.clear();
+  given.set('wallet_switchEthereumChain', () => ({ error: { code: 4902, message: 'Unrecognized chain ID.' } }));
+  await send.click();
+  await alert('The wallet does not know the network with chain id');
+});
