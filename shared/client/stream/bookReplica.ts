@@ -1,10 +1,10 @@
 /**
- * A copy of a market's book, built from frames and verified against the server's checksums and best prices. It knows
- * nothing of connections: the caller applies frames in the order of arrival, and every result but `applied` says what
- * is wrong.
+ * A copy of a market's book, built from frames and verified against the server's checksums and best prices. It does not
+ * know connections: the caller applies frames in the order of arrival, and every result except `applied` says what is
+ * wrong.
  *
  * Invariants:
- *   REPLICA-1  `sequence` is the sequence of the last frame applied, and the book is the server's after that frame.
+ *   REPLICA-1  `sequence` is that of the last applied frame, and the book equals the server's book after that frame.
  *   REPLICA-2  Levels are sorted best first, and every level has at least one order.
  *   REPLICA-3  After `mismatch` no frame is applied until the next book frame.
  */
@@ -24,7 +24,7 @@ export type Levels = { readonly bids: readonly Level[]; readonly asks: readonly 
  */
 export type ApplyResult = 'applied' | 'repeated' | 'gap' | 'mismatch' | 'unready';
 
-/** A part of the book, before fees: the tokens, the USDC for them, and the last price among it, null if it is empty. */
+/** A part of the book, before fees: the tokens, the USDC for them, and the worst price in it, null if it is empty. */
 export type Depth = Omit<Sweep, 'lastTicks'> & { readonly lastPrice: string | null };
 
 type PricedLevel = { ticks: number; level: Level };
@@ -56,7 +56,7 @@ export class BookReplica {
     return frame.channel === 'trade' ? 'applied' : this.#change(frame);
   }
 
-  /** Full depth in terms of one outcome: a bid for Yes at 0.65 is an ask for No at 0.35 (RULES.md 2.1). */
+  /** The full depth in terms of one outcome: a bid for Yes at 0.65 is an ask for No at 0.35 (RULES.md 2.1). */
   levels(outcome: 0 | 1): Levels {
     const [bids, asks] = outcome === 0 ? [this.#bids, this.#asks] : [this.#asks, this.#bids];
     const toLevel = outcome === 0 ? ({ level }: PricedLevel) => level : mirrored;
@@ -69,12 +69,12 @@ export class BookReplica {
     return { bid: ask === undefined ? null : mirrored(ask), ask: bid === undefined ? null : mirrored(bid) };
   }
 
-  /** The part of the book that an order for so many tokens takes, up to its end. */
+  /** The part of the book that an order for this many tokens would take, as far as the book goes. */
   depthOf(side: Side, sizeAtomic: bigint, outcome: 0 | 1): Depth {
     return depthOf(sweep(this.levels(outcome), side, FINEST, sizeAtomic), FINEST);
   }
 
-  /** The part that so much USDC buys in whole lots, of which one is `ticksPerUnit` units. */
+  /** The part of the book that this amount of USDC buys in whole lots; a lot is `ticksPerUnit` units. */
   depthFor(budgetMicro: bigint, ticksPerUnit: number, outcome: 0 | 1): Depth {
     return depthOf(sweepBudget(this.levels(outcome), ticksPerUnit, budgetMicro), ticksPerUnit);
   }
@@ -87,7 +87,7 @@ export class BookReplica {
     return crc32OfText(parts.join('|'));
   }
 
-  /** The book as the frame that would load it. */
+  /** The book as a frame that would load it. */
   toFrame(marketId: string, timestamp: number): BookFrame {
     const data = { outcome_0: copy(this.levels(0)), outcome_1: copy(this.levels(1)), checksum: this.checksum() };
     return { channel: 'book', market_id: marketId, sequence: this.#sequence ?? 0, timestamp, data };

@@ -1,10 +1,11 @@
 /**
- * One market followed over the stream: a book that is verified and resynchronised. A gap, a silent server, a lost
+ * Follows one market over the stream: the book is verified and resynchronised. A gap, a silent server, a lost
  * connection or a wrong checksum makes it stale and emits an event; the book is then subscribed again, from its last
  * sequence if the book is still right, else with a new book frame.
  *
  * Invariants:
- *   BOOKSTREAM-1  While `state` is `live`, no frame received contradicts that the book is the server's at `sequence`.
+ *   BOOKSTREAM-1  While `state` is `live`, no received frame contradicts that the book equals the server's at
+ *                 `sequence`.
  *   BOOKSTREAM-2  Every trade and delta is emitted once and in order, or a `book` event replaces those that are
  *                 missing.
  */
@@ -31,7 +32,7 @@ export type BookOptions = {
   /** `snapshots` verifies every book and the best prices of every bbo; `every` verifies each delta as well. */
   readonly verify?: 'snapshots' | 'every';
   readonly onEvent?: (event: BookEvent) => void;
-  /** Events that may wait for the iterator. */
+  /** The number of events that may wait for the iterator. */
   readonly limit?: number;
   /** An iterator that is too slow gets one `book` event in place of the waiting events, or an error. */
   readonly onSlow?: 'resync' | 'error';
@@ -39,13 +40,16 @@ export type BookOptions = {
 
 /** The stream that a book belongs to. */
 type BookHost = {
-  /** Subscribes the book, also again; with more failures, after a longer pause. */
+  /** Subscribes the book, or subscribes it again; the more failures, the longer the pause before. */
   subscribe(book: BookStream, failures: number): void;
   leave(book: BookStream): void;
 };
 
 const DEFAULT_LIMIT = 10_000;
-/** Heartbeats that do not mention the market before it is subscribed again: its book may be on the way. */
+/**
+ * After this many heartbeats without the market it is subscribed again; fewer are normal, because its book may be on
+ * the way.
+ */
 const MOST_HEARTBEATS_WITHOUT = 2;
 
 export class BookStream implements AsyncIterable<BookEvent> {
@@ -56,7 +60,7 @@ export class BookStream implements AsyncIterable<BookEvent> {
   readonly #feed: EventFeed<BookEvent>;
   #state: BookState = 'starting';
   #hasStarted = false;
-  /** A subscription was sent and is not answered yet. */
+  /** True while a subscription was sent and is not answered yet. */
   #isSubscribing = false;
   #wantsBook = false;
   #failures = 0;
@@ -84,7 +88,7 @@ export class BookStream implements AsyncIterable<BookEvent> {
     return this.#state;
   }
 
-  /** Null while there is no book that is known to be right. */
+  /** Null while no book is known to be right. */
   get sequence(): number | null {
     return this.#book.sequence;
   }
@@ -101,12 +105,12 @@ export class BookStream implements AsyncIterable<BookEvent> {
     return this.#book.best(outcome);
   }
 
-  /** An order for so many tokens would take this now: `notionalMicro` is its cost, or what it brings, before fees. */
+  /** The fills of an order for this many tokens now: `notionalMicro` is its cost, or its proceeds, before fees. */
   depthOf(side: Side, sizeAtomic: bigint, outcome: 0 | 1 = 0): Depth {
     return this.#book.depthOf(side, sizeAtomic, outcome);
   }
 
-  /** So much USDC would buy this now, in whole lots of a market with so many ticks (`client.tickSize`). */
+  /** The tokens that this USDC would buy now, in whole lots of a market with this many ticks (`client.tickSize`). */
   depthFor(budgetMicro: bigint, ticksPerUnit: number, outcome: 0 | 1 = 0): Depth {
     return this.#book.depthFor(budgetMicro, ticksPerUnit, outcome);
   }
@@ -125,7 +129,7 @@ export class BookStream implements AsyncIterable<BookEvent> {
     return this.#ready.promise;
   }
 
-  /** Starts with a `book` event if the book is there already. */
+  /** Starts with a `book` event if the book is already there. */
   [Symbol.asyncIterator](): AsyncIterator<BookEvent> {
     const iterator = this.#feed[Symbol.asyncIterator]();
     if (this.#book.sequence !== null) this.#feed.push(this.#bookEvent('start'));
@@ -148,7 +152,10 @@ export class BookStream implements AsyncIterable<BookEvent> {
     this.#host.leave(this);
   }
 
-  /** A subscription is being sent. @returns the sequence to continue after, or null for a new book. */
+  /**
+   * Called when a subscription is being sent.
+   * @returns the sequence number after which to continue, or null for a new book.
+   */
   subscribing(): number | null {
     this.#isSubscribing = true;
     this.#heartbeatsWithout = 0;
@@ -162,7 +169,7 @@ export class BookStream implements AsyncIterable<BookEvent> {
     if (this.#book.sequence === null && !this.#wantsBook) this.#subscribe();
   }
 
-  /** Every frame the server had when it answered has arrived; only a long replay is still going on. */
+  /** Every frame that the server had when it answered has arrived; only a long replay may still continue. */
   caughtUp(): void {
     if (this.#book.sequence !== null && !this.#isSubscribing) this.#becomeLive();
   }

@@ -1,26 +1,26 @@
 /**
- * The channels `market`, `ticker` and `candle` of the stream for programs, over any number of lost connections: each is
- * asked for anew, after the last frame that came, and a gap is healed in the same way.
+ * The channels `market`, `ticker` and `candle` of the stream for programs, over any number of lost connections: after a
+ * loss, each is subscribed again after its last frame, and a gap is repaired in the same way.
  *
  * Invariants:
- *   CHANNELSTREAM-1  Every change of a market that is followed is emitted once and in order, or a `state` of each
- *                    market stands for those that the server does not keep any more.
+ *   CHANNELSTREAM-1  Every change of a followed market is emitted once and in order, or a `state` of each market stands
+ *                    for changes that the server no longer keeps.
  *   CHANNELSTREAM-2  Every candle that closes is emitted once, and none is left out unless a thousand were missed.
- *   CHANNELSTREAM-3  Of the tickers of a market none is emitted after a later one.
+ *   CHANNELSTREAM-3  No ticker of a market is emitted after a later one.
  */
 import type { Candle, Ticker, Tickers } from '../types.ts';
 import { EventFeed, SlowReaderError } from './eventFeed.ts';
 import type { AnswerFrame, CandleFrame, HeartbeatFrame, MarketChangeFrame, TickerFrame } from './frames.ts';
 
 type Link = { readonly type: 'live' | 'stale' };
-/** `state`: a market as it is, at the start and where changes are not kept any more. */
+/** `state`: a market as it is, at the start or if its changes are no longer kept. */
 export type MarketChangeEvent = { readonly type: 'change' | 'state'; readonly frame: MarketChangeFrame } | Link;
 export type TickerEvent = { readonly type: 'ticker'; readonly ticker: Ticker } | Link;
 export type CandleEvent = { readonly type: 'candle'; readonly frame: CandleFrame } | Link;
 
 type Listening<E> = {
   readonly onEvent?: (event: E) => void;
-  /** Events that may wait for the iterator; with more it throws SlowReaderError. */
+  /** The number of events that may wait for the iterator; with more it throws SlowReaderError. */
   readonly limit?: number;
 };
 export type MarketChangesOptions = Listening<MarketChangeEvent> & {
@@ -36,7 +36,7 @@ export type CandlesOptions = Listening<CandleEvent> & {
   readonly markets: readonly string[];
   readonly interval: CandleFrame['interval'];
   readonly outcomeIndex?: 0 | 1;
-  /** By market: candles after the one that starts then, Unix seconds. */
+  /** By market: only candles after the one that starts at this time, in Unix seconds. */
   readonly after?: Readonly<Record<string, number>>;
 };
 
@@ -50,7 +50,7 @@ type Answer = Extract<AnswerFrame, { channel: 'subscribed' }>['data'];
 
 const DEFAULT_LIMIT = 10_000;
 
-/** The life of one of them. */
+/** The lifecycle of one channel. */
 abstract class ChannelStream<E> implements AsyncIterable<E | Link> {
   /** The member of `subscribe` and `unsubscribe`. */
   abstract readonly member: 'market' | 'ticker' | 'candle';
@@ -78,11 +78,11 @@ abstract class ChannelStream<E> implements AsyncIterable<E | Link> {
     return this.#isClosed;
   }
 
-  /** For `subscribe`, after what came last. */
+  /** The content of `subscribe`, which continues after the last frame. */
   abstract wanted(): object;
-  /** For `unsubscribe`. */
+  /** The content of `unsubscribe`. */
   abstract named(): object;
-  /** Frames of other streams are passed by. */
+  /** Ignores frames of other streams. */
   abstract received(frame: Frame): void;
 
   subscribed(_answer: Answer): void {}
@@ -119,7 +119,7 @@ abstract class ChannelStream<E> implements AsyncIterable<E | Link> {
     this.#feed.push(event);
   }
 
-  /** Frames are missing. */
+  /** Called when frames are missing. */
   protected resync(): void {
     this.#setLive(false);
     this.host.subscribeChannel(this as never);
@@ -134,12 +134,12 @@ abstract class ChannelStream<E> implements AsyncIterable<E | Link> {
 
 export class MarketChanges extends ChannelStream<MarketChangeEvent> {
   readonly member = 'market';
-  /** By id, the newest frame of each. */
+  /** The newest frame of each market, by id. */
   readonly states = new Map<string, MarketChangeFrame>();
   readonly #selection: object;
   readonly #isAll: boolean;
   #place: { run: string; sequence: number } | null = null;
-  /** The answer of a subscription is on its way. */
+  /** True while the answer of a subscription is on its way. */
   #isAsking = false;
 
   constructor(host: ChannelHost, { markets = [], events = [], all = false, ...rest }: MarketChangesOptions) {
@@ -187,7 +187,7 @@ export class MarketChanges extends ChannelStream<MarketChangeEvent> {
     this.emit({ type: 'change', frame });
   }
 
-  /** Of a selection the numbers between are those of other markets. */
+  /** For a selection of markets, the missing numbers belong to other markets. */
   override heartbeat({ data }: HeartbeatFrame): void {
     const sent = data.market_sequence;
     const place = this.#place;
@@ -216,7 +216,7 @@ export class TickersStream extends ChannelStream<TickerEvent> {
     return this.#selection;
   }
 
-  /** Of all markets the document has what has not changed since. */
+  /** When following all markets, the document has the tickers that have not changed since. */
   override subscribed(): void {
     if (!this.#selection.all) return;
     this.host.read<Tickers>('/v1/tickers').then(
@@ -244,7 +244,7 @@ export class TickersStream extends ChannelStream<TickerEvent> {
 
 const RETRY_MS = 1000;
 
-/** A server that was started anew may say the same of another time. */
+/** A restarted server may send the same ticker with a different time. */
 function isLater(ticker: Ticker, before: Ticker): boolean {
   if (ticker.timestamp <= before.timestamp) return false;
   return JSON.stringify({ ...ticker, timestamp: 0 }) !== JSON.stringify({ ...before, timestamp: 0 });
@@ -252,10 +252,10 @@ function isLater(ticker: Ticker, before: Ticker): boolean {
 
 export class CandlesStream extends ChannelStream<CandleEvent> {
   readonly member = 'candle';
-  /** By market: the newest one. */
+  /** By market: the newest candle. */
   readonly candles = new Map<string, Candle>();
   readonly #selection: Pick<CandleFrame, 'interval' | 'outcome_index'> & { readonly markets: readonly string[] };
-  /** By market: the start of the last one that is closed, or of the one before the first. */
+  /** By market: the start of the last closed candle, or of the candle before the first. */
   readonly #after: Map<string, number>;
 
   constructor(host: ChannelHost, { markets, interval, outcomeIndex = 0, after = {}, ...rest }: CandlesOptions) {

@@ -21,22 +21,22 @@ import { STREAM_PATH } from './frames.ts';
 export type Tickets = { ticket(origin: string): Promise<string> };
 
 export type StreamOptions = {
-  /** Of a cluster those of its members, each of which has every stream. */
+  /** For a cluster the addresses of its members, each of which has every stream. */
   readonly baseUrl: BaseUrl;
   /** Signs the upgrade with an API key; without it and without a session only books are available. */
   readonly signer?: Signer | undefined;
-  /** Every connection has a ticket of its own. */
+  /** Every connection uses a new ticket. */
   readonly session?: Tickets | undefined;
   readonly openSocket?: OpenSocket;
   readonly times?: Partial<ConnectionTimes>;
-  /** A random number from 0 up to 1 that spreads reconnects. */
+  /** Returns a random number from 0 up to 1, which spreads reconnects. */
   readonly random?: () => number;
 };
 
 const UNAUTHORIZED = 401;
 const FORBIDDEN = 403;
 
-/** The connection of a stream, or with another handler that of other messages. */
+/** Opens the connection of a stream, or, with another handler, a connection for other messages. */
 export function connect(options: StreamOptions, handler: ConnectionHandler, protocol?: string): StreamConnection {
   const { signer, session } = options;
   const addresses = new Addresses(options.baseUrl);
@@ -78,7 +78,8 @@ const NO_WEB_SOCKET =
 function openGlobalSocket(url: string, headers: HeaderFields | undefined, protocol?: string): StreamSocket {
   if (globalThis.WebSocket === undefined) throw new Error(NO_WEB_SOCKET);
   const protocols = protocol === undefined ? [] : [protocol];
-  // A browser expects a list of protocols as the second argument, so this is for Node's, whose types are not there.
+  // A browser expects a list of protocols as the second argument; this call is for Node's WebSocket, whose types are
+  // not declared here.
   const socket = new WebSocket(url, headers === undefined ? protocols : ({ headers, protocols } as never));
   socket.binaryType = 'arraybuffer';
   return socket as unknown as StreamSocket;

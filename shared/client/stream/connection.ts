@@ -10,7 +10,7 @@ import { errorMessage } from '../../base/thrown.ts';
 import type { HeaderFields } from '../request.ts';
 import type { StreamFrame } from './frames.ts';
 
-/** The part of a WebSocket that is used; that of browsers and Node and that of the `ws` package have it. */
+/** The part of a WebSocket that is used here; browsers, Node and the `ws` package provide it. */
 export type StreamSocket = {
   send(message: string | Uint8Array<ArrayBuffer>): void;
   close(code?: number): void;
@@ -31,20 +31,20 @@ export type ConnectionTimes = {
 export const DEFAULT_TIMES: ConnectionTimes = { silentAfterMs: 12_000, firstRetryMs: 250, mostRetryMs: 15_000 };
 
 type ConnectionOptions = {
-  /** Called for each connection: another member of a cluster may have the next one. */
+  /** Called for each connection, because the next one may go to another member of a cluster. */
   readonly url: () => string;
   /** The connection was lost, or could not be opened. */
   readonly onLost?: () => void;
   readonly openSocket: OpenSocket;
-  /** Of a connection with messages of bytes: it has no pings, so its silence says nothing. */
+  /** For a connection with binary messages: it has no pings, so its silence means nothing. */
   readonly protocol?: string | undefined;
-  /** Called for each connection: a nonce is valid once. */
+  /** Called for each connection, because a nonce is valid once. */
   readonly headers: () => HeaderFields | undefined;
-  /** Called for each connection, which the ticket opens in place of headers; null if none is needed. */
+  /** Called for each connection: a ticket replaces the headers; null if none is needed. */
   readonly ticket: (() => Promise<string>) | null;
   /**
-   * Called when a connection could not be opened, with the error of its ticket if there was one: resolves to an error
-   * that no retry heals, or to null.
+   * Called if a connection could not be opened, with the error of its ticket if there was one. Resolves to an error
+   * that no retry can heal, or to null.
    */
   readonly permanentError: (ofTicket?: unknown) => Promise<Error | null>;
   readonly times: ConnectionTimes;
@@ -54,7 +54,7 @@ type ConnectionOptions = {
 export type ConnectionHandler = {
   opened(): void;
   received(frame: StreamFrame): void;
-  /** In place of `received`: every message as it came. */
+  /** Replaces `received`: gets every message unchanged. */
   receivedRaw?(data: unknown): void;
   lost(reason: string): void;
   /** Called once; there are no further attempts. */
@@ -114,7 +114,7 @@ export class StreamConnection {
     try {
       socket = openSocket(url, headers(), protocol);
     } catch (error) {
-      // The address may be part of the message, and has the ticket.
+      // The message may contain the address, which has the ticket.
       const message = errorMessage(error);
       this.fail(new Error(message.replace(/ticket=[^&'"\s]*/g, 'ticket=…')));
       return;
@@ -137,12 +137,12 @@ export class StreamConnection {
     this.#flush();
   }
 
-  /** Sends the message at once: requests about orders are counted by their routes, and not with the others. */
+  /** Sends the message at once: requests about orders count by the limits of their routes, not with other messages. */
   sendNow(message: string | Uint8Array<ArrayBuffer>): void {
     if (this.#isOpen) this.#socket!.send(message);
   }
 
-  /** The connection works: the delay after the next loss is the shortest again. */
+  /** Called when the connection works: the delay after the next loss is the shortest again. */
   settled(): void {
     this.#attempts = 0;
   }

@@ -1,6 +1,6 @@
 /**
- * Delivers events to one reader: to a callback, as they arrive, or to an async iterator, through a bounded queue. When
- * the queue is full, `onFull` decides how the reader learns of it; no event is dropped without notice.
+ * Delivers events to one reader: to a callback, as they arrive, or to an async iterator, through a bounded queue. If
+ * the queue is full, `onFull` decides how the reader learns about it; no event is dropped without notice.
  */
 
 /** Events arrived faster than they were read. */
@@ -53,7 +53,7 @@ export class EventFeed<E> implements AsyncIterable<E> {
     this.#queue.push(event);
   }
 
-  /** No event follows; those that wait can still be read. */
+  /** No event follows; waiting events can still be read. */
   end(): void {
     this.#finish(null);
   }
@@ -106,7 +106,7 @@ export class EventFeed<E> implements AsyncIterable<E> {
   }
 }
 
-/** An error thrown by a callback is a bug of the caller: it surfaces as uncaught, and the stream goes on. */
+/** An error thrown by a callback is a bug of the caller: it surfaces as uncaught, and the stream continues. */
 function call<E>(onEvent: (event: E) => void, event: E): void {
   try {
     onEvent(event);

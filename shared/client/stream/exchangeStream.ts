@@ -30,7 +30,10 @@ export class StreamError extends Error {
   }
 }
 
-/** Markets of one message; 16 KiB, the limit of a message, would hold three times as many with their sequences. */
+/**
+ * The number of markets in one message; 16 KiB, the limit of a message, would hold three times as many with their
+ * sequence numbers.
+ */
 const MARKETS_PER_MESSAGE = 50;
 const LONGEST_PAUSE_MS = 10_000;
 const PAUSE_MS = 100;
@@ -221,7 +224,10 @@ export class ExchangeStream {
     }
   }
 
-  /** The answer to the ping that follows each subscription arrives after all frames the server had for it. */
+  /**
+   * After each subscription a ping is sent; its answer arrives after all frames that the server had for the
+   * subscription.
+   */
   #answered(frame: AnswerFrame): void {
     const id = frame.id === undefined ? undefined : String(frame.id);
     const request = id === undefined ? undefined : this.#requests.get(id);
@@ -246,12 +252,12 @@ export class ExchangeStream {
     }
   }
 
-  /** Another program on the same connection's limit, or a clock that runs fast: what was asked for is still wanted. */
+  /** Another program used up the connection's limit, or a clock runs fast: the request is repeated. */
   #repeat(id: string, { books, user, channel }: Request, afterMs = PAUSE_MS): void {
     this.#requests.delete(id);
     const round = this.#round;
     setTimeout(() => {
-      // A new connection has asked for everything anew.
+      // A new connection has already subscribed everything again.
       if (round !== this.#round || this.#isClosed) return;
       this.#subscribe(books.filter((book) => this.#isOpen(book)));
       if (user !== null && user === this.#user) this.#subscribeUser(user);

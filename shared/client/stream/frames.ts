@@ -60,7 +60,7 @@ export type MarketFrame = BookFrame | DeltaFrame | TradeFrame | BboFrame;
 export type MarketChangeName = 'opened' | 'status' | 'stage' | 'fee' | 'times' | 'decision' | 'settled';
 type MarketState = Pick<Market, 'status' | 'stage' | 'fee_bps' | 'trading_starts_at' | 'trading_ends_at'>;
 type MarketEnd = Pick<Market, 'resolved_at' | 'settled_at' | 'payouts'>;
-/** A change of a market; with nothing in `changed` the market as it is. */
+/** A change of a market; if `changed` is empty, the market as it is. */
 export type MarketChangeFrame = MarketHead & {
   channel: 'market';
   previous_sequence: number;
@@ -76,7 +76,7 @@ export type CandleFrame = {
 };
 
 type PrivateHead = { user_sequence: number; timestamp: number };
-/** The ids of an order, with the client's own names for it and its group where it has them. */
+/** The ids of an order, and the client's own name and group of it if it has them. */
 type OrderKey = {
   order_id: string;
   order_hash: string;

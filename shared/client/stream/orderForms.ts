@@ -1,10 +1,10 @@
 /**
- * Requests about orders on a socket in two forms, JSON and records, each made of a request as it goes over HTTP.
+ * Requests about orders on a socket in two forms, JSON and records; each is made from the request over HTTP.
  *
  * Invariant:
- *   ORDERFORMS-1  A record is sent only if it says all that the body says, and the exchange binds a key of it to the
- *                 text of that body: what is asked for is what is done, and a repeat over HTTP is the same request.
- *                 Everything else goes over HTTP, which carries it or refuses it.
+ *   ORDERFORMS-1  A record is sent only if it says everything that the body says and if the exchange binds the record's
+ *                 key to the text of that body: so exactly the requested action is done, and a repeat over HTTP is the
+ *                 same request. Every other request goes over HTTP, which carries it out or refuses it.
  */
 import { ratioToPrice8Floor } from '../../base/units.ts';
 import type { HeaderFields } from '../request.ts';
@@ -30,9 +30,9 @@ type SocketRequest = {
 };
 
 type Form = {
-  /** Null for what this form cannot carry. */
+  /** Null for a request that this form cannot carry. */
   toRequest(method: string, path: string, payload: unknown, headers: HeaderFields): SocketRequest | null;
-  /** The messages that carry these requests together. */
+  /** Returns the messages that carry these requests together. */
   joined(requests: readonly Encoded[]): Encoded[];
   answersIn(data: unknown): Received[];
 };
@@ -53,7 +53,7 @@ const BY_HASH = /^\/v1\/orders\/(0x[0-9a-fA-F]{64})(\/amend|\?tombstone=1)?$/;
 /** A frame of records has at most 64 KiB. */
 const MOST_FRAME_BYTES = 65_536;
 
-/** The `data` of a message: the action with what REST has in its path; null for another route. */
+/** The `data` of a message: the action and the parts that REST has in the path; null for another route. */
 function actionOf(method: string, path: string): Payload | null {
   const action = ACTIONS[`${method} ${path}`];
   if (action !== undefined) return { action };
@@ -68,7 +68,7 @@ function actionOf(method: string, path: string): Payload | null {
   return { action: 'cancel', order_hash, ...(rest === undefined ? {} : { tombstone: true }) };
 }
 
-/** Members of `data` that are no body's: in one, they would take the place of the path or a header. */
+/** Members of `data` that are not part of a body: inside a body they would replace the path or a header. */
 const NOT_OF_BODIES = ['action', 'order_hash', 'tombstone', 'idempotency_key', 'deadline'];
 
 const json: Form = {
@@ -163,11 +163,11 @@ export const FORMS: Readonly<Record<OrderForm, Form>> = { json, binary };
 
 type Placed = NonNullable<Received['placed']>;
 
-/** A key that is zero is none in a record, and so is a deadline. */
+/** A key of zeros counts as no key in a record, and a deadline of zero as no deadline. */
 const KEY_FORM = /^(?!0{8}-0{4}-0{4}-0{4}-0{12})[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const DEADLINE_FORM = /^[1-9][0-9]{0,13}$/;
 
-/** Null for what the exchange refuses over HTTP. */
+/** Null for a value that the exchange refuses over HTTP. */
 function optionsOf(headers: HeaderFields): { idempotencyKey: string | null; deadlineMs?: number } | null {
   const { 'idempotency-key': key, 'x-svc-deadline': deadline } = headers;
   if (key !== undefined && !KEY_FORM.test(key)) return null;
@@ -175,7 +175,7 @@ function optionsOf(headers: HeaderFields): { idempotencyKey: string | null; dead
   return { idempotencyKey: key ?? null, ...(deadline === undefined ? {} : { deadlineMs: Number(deadline) }) };
 }
 
-/** A key is bound to these names in this order. */
+/** A key is bound to exactly these names in this order. */
 function isOnly(payload: unknown, ...names: readonly string[]): boolean {
   return Object.keys(payload as Payload).join() === names.join();
 }
@@ -185,8 +185,9 @@ function isLowerCase(hash: unknown): boolean {
 }
 
 /**
- * ORDERFORMS-1. @param wrap null where the body of the route has more than the record
- * @returns null for a body that the record would not carry to the letter
+ * ORDERFORMS-1.
+ * @param wrap null if the body of the route has more than the record
+ * @returns null if the record would not carry the body exactly
  */
 function ofOrder(
   body: PlacementBody,
@@ -214,7 +215,7 @@ function encodedOrNull(encode: (id: number) => Uint8Array<ArrayBuffer>): Uint8Ar
   }
 }
 
-/** An amend is answered with the terms that were signed, too. */
+/** The answer to an amend also has the signed terms. */
 function amendedBody(order: object, { keptPriority, changedPrice }: Placed, body: PlacementBody): object {
   const { maker_amount, taker_amount, side } = body;
   const [usdc, tokens] = side === 'BUY' ? [maker_amount, taker_amount] : [taker_amount, maker_amount];

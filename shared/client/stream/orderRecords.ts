@@ -1,6 +1,6 @@
 /**
  * Requests about orders as the records of `svc.bin.1`, and its answers as the bodies that the routes give over HTTP
- * (RULES.md 8.17 to 8.22). Layouts are those of shared/wire/entry.ts; nothing here is Node's alone.
+ * (RULES.md 8.17 to 8.22). shared/wire/entry.ts declares the layouts; this file also runs outside of Node.
  */
 import { MATCH_TYPE_NAMES, ORDER_STATUS_NAMES, SELF_TRADE_NAMES, SIDE, TIME_IN_FORCE } from '../../base/codes.ts';
 import {
@@ -48,11 +48,11 @@ const SIGNATURE_BYTES = 65;
 /** Headers of a placement over HTTP. */
 type RecordOptions = { readonly idempotencyKey?: string | null; readonly deadlineMs?: number };
 
-/** An answer, with the body that the route gives over HTTP where it is text, and the accepted order where it is not. */
+/** An answer: its body as over HTTP if it is text, otherwise the accepted order. */
 export type RecordAnswer = {
   readonly requestId: number;
   readonly status: number;
-  /** Number of the error, 0 for none. */
+  /** The number of the error, 0 for none. */
   readonly code: number;
   readonly retryAfterSec: number;
   readonly isReplayed: boolean;
@@ -64,7 +64,7 @@ type PlacedRecord = {
   readonly changedPrice: boolean;
 };
 
-/** A request of one placement. Throws a TypeError for what the records cannot carry: an order group. */
+/** A request with one placement. Throws a TypeError for an order group, which records cannot carry. */
 export function placeRecord(
   requestId: number,
   body: PlacementBody,
@@ -120,7 +120,10 @@ export function heartbeatRecord(requestId: number): Uint8Array<ArrayBuffer> {
   return start(HEARTBEAT.BYTES, HEARTBEAT.TYPE, requestId).bytes;
 }
 
-/** The body that the exchange reads out of a record with an order. @param marketId which a record does not have */
+/**
+ * The body that the exchange reads from a record with an order.
+ * @param marketId the market, which a record does not have
+ */
 export function bodyIn(bytes: Uint8Array<ArrayBuffer>, marketId: string): PlacementBody {
   const words = new Uint32Array(bytes.buffer);
   const isExtended = words[ANY_COMMAND.length] !== COMMAND.PLACE.BYTES;
@@ -130,7 +133,7 @@ export function bodyIn(bytes: Uint8Array<ArrayBuffer>, marketId: string): Placem
 
 /** The answers of one message. */
 export function answersIn(message: Uint8Array): RecordAnswer[] {
-  // A copy, because the bytes of a view need not be aligned.
+  // A copy, because the bytes of a view may not be aligned.
   const bytes = new Uint8Array(message);
   const words = new Uint32Array(bytes.buffer);
   const answers: RecordAnswer[] = [];

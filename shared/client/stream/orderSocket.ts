@@ -1,11 +1,11 @@
 /**
- * Requests about orders over a socket in place of HTTP (RULES.md 8.13 to 8.22), as JSON or as binary records. It takes
- * the requests that its form can carry while its connection is open; all others go over HTTP, so that a client that
+ * Requests about orders over a socket in place of HTTP (RULES.md 8.13 to 8.22), as JSON or as binary records. It
+ * carries the requests that its form supports while its connection is open; all others go over HTTP, so a client that
  * uses it has the same methods, answers and errors.
  *
  * Invariants:
- *   ORDERSOCKET-1  A request that was sent is answered, or fails as one without an answer when the connection is lost
- *                  or its time is up: it may have been carried out (retry.ts decides what follows).
+ *   ORDERSOCKET-1  A sent request is answered, or fails without an answer when the connection is lost or its time is
+ *                  up: it may have been carried out (retry.ts decides what follows).
  *   ORDERSOCKET-2  At most `mostInFlight` requests are unanswered; the others wait, unsent, in their order.
  */
 
@@ -20,7 +20,7 @@ import { type Encoded, FORMS, type OrderForm, type Received } from './orderForms
 export type OrderSocketOptions = {
   /** `json`, the default, or `binary`, which cannot carry batches, order groups and cancels by client order id. */
   readonly form?: OrderForm;
-  /** At most 1,024: 512 unless it is given. */
+  /** At most 1,024; the default is 512. */
   readonly mostInFlight?: number;
 };
 
@@ -28,7 +28,7 @@ type Waiting = {
   readonly encode: (id: number) => Encoded;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
-  /** Makes the answer of a record the body of its route. */
+  /** Converts the answer of a record into the body of its route. */
   readonly bodyOf: (received: Received) => unknown;
 };
 
@@ -36,7 +36,7 @@ type Limits = { readonly timeoutMs?: number; readonly signal?: AbortSignal };
 
 const DEFAULT_MOST_IN_FLIGHT = 512;
 const MOST_ID = 0xffff_ffff;
-/** The cause of failures after which nothing was done (retry.ts). */
+/** The cause of failures in which nothing was done (retry.ts). */
 const NOT_SENT = { code: 'ECONNREFUSED' };
 
 export class OrderSocket {
@@ -46,7 +46,7 @@ export class OrderSocket {
   readonly #inFlight = new Map<number, Waiting>();
   /** ORDERSOCKET-2. */
   readonly #queue = new Set<Waiting>();
-  /** Requests of this turn of the event loop, which leave together at its end. */
+  /** The requests of this turn of the event loop, which are sent together at its end. */
   #outbox: Encoded[] = [];
   #lastId = 0;
   #isOpen = false;
@@ -97,7 +97,7 @@ export class OrderSocket {
     return request === null ? null : this.#send<T>(request, limits);
   }
 
-  /** Requests that are not answered fail as those of a lost connection; later ones go over HTTP. */
+  /** Unanswered requests fail as if the connection were lost; later requests go over HTTP. */
   close(): void {
     this.#connection.close();
     this.#lost();
@@ -117,7 +117,7 @@ export class OrderSocket {
       const abort = (): void => leave(signal!.reason);
       const timer = setTimeout(() => {
         leave(new DOMException('no answer in time', 'TimeoutError'));
-        // A connection that answers nothing is no use to the others either.
+        // A connection that answers nothing is useless for other requests too.
         this.#connection.drop('no answer in time');
       }, timeoutMs);
       const finish = (): void => {

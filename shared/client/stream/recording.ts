@@ -8,7 +8,7 @@
  *     {"received_at":…,"event":"end"}
  *
  * `received_at` is the recorder's clock in Unix milliseconds. A `book` replaces missing frames, as on the stream, after
- * a `stale` line with the cause. A last line that is cut off (the recorder was killed) is ignored.
+ * a `stale` line with the cause. An incomplete last line (the recorder was killed) is ignored.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { BookEvent, BookStream } from './bookStream.ts';
@@ -19,7 +19,7 @@ const RECORDING_FORMAT = 1;
 export type RecordedFrame = { readonly receivedMs: number; readonly frame: MarketFrame };
 export type Recording = {
   readonly marketId: string;
-  /** Null in recordings of before they had it. */
+  /** Null in old recordings, which do not have it. */
   readonly ticksPerUnit: number | null;
   readonly frames: readonly RecordedFrame[];
 };
@@ -37,7 +37,7 @@ export async function record(
   const put = (content: object) => write(`${JSON.stringify({ received_at: clock.nowMs(), ...content })}\n`);
   await put({ event: 'start', format: RECORDING_FORMAT, market_id: book.marketId, ticks_per_unit: ticksPerUnit, url });
   for await (const event of book) {
-    // This book contains the frames that the writer was too slow for.
+    // This book includes the frames for which the writer was too slow.
     if (event.type === 'book' && event.cause === 'slow_reader') await put({ event: 'stale', cause: 'slow_reader' });
     await put(contentOf(event));
   }

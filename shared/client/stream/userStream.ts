@@ -1,9 +1,9 @@
 /**
  * The private frames of an account, each exactly once, over any number of lost connections: `user_sequence` orders
- * them, `user_since` requests those that were missed, and a gap event stands for those that cannot be sent again.
+ * them, `user_since` requests missed frames, and a gap event stands for frames that cannot be sent again.
  *
- * Each subscription requests the last known frame once more and compares it: if the server numbered its frames anew
- * (RULES.md 8.9), that frame differs even where the number fits.
+ * Each subscription requests the last known frame once more and compares it: if the server has numbered its frames anew
+ * (RULES.md 8.9), that frame differs even if the number fits.
  *
  * Invariants:
  *   USERSTREAM-1  `userSequence` is that of the last frame emitted; frames are emitted in order, none twice.
@@ -13,17 +13,17 @@ import { deferred } from '../../base/deferred.ts';
 import { EventFeed, SlowReaderError } from './eventFeed.ts';
 import type { FillFrame, HeartbeatFrame, OrderStatusFrame, PrivateFrame } from './frames.ts';
 
-/** The methods of ExchangeClient whose answers contain what the missing frames would have said. */
+/** The methods of ExchangeClient whose answers have the content of the missing frames. */
 const REREAD = ['userOrders', 'userTrades', 'balances'] as const;
 
 export type GapEvent = {
   readonly type: 'gap';
-  /** `expired`: the server does not keep them any more. `restarted`: it numbers frames anew, so the gap is unknown. */
+  /** `expired`: the server no longer keeps them. `restarted`: it numbers frames anew, so the gap is unknown. */
   readonly cause: 'expired' | 'restarted';
-  /** The first and the last missing `user_sequence`; `to` is null when it is unknown. */
+  /** The first and the last missing `user_sequence`; `to` is null if it is unknown. */
   readonly from: number;
   readonly to: number | null;
-  /** Time of the last frame emitted, in Unix milliseconds, or null: the missing events happened since. */
+  /** Time of the last emitted frame, in Unix milliseconds, or null: the missing events happened since. */
   readonly sinceMs: number | null;
   /** Methods of ExchangeClient to call, with `since` where they accept it. */
   readonly reread: typeof REREAD;
@@ -36,16 +36,16 @@ export type UserEvent =
   | { readonly type: 'live' | 'stale'; readonly userSequence: number | null };
 
 export type UserOptions = {
-  /** Start after this frame, which an earlier run received; without it, with the next event. */
+  /** Start after this frame, which an earlier run received; if absent, start with the next event. */
   readonly since?: number | undefined;
   /**
    * The server cancels all open orders of the account, those of its other keys and sessions too, when the connection
-   * ends, for whatever reason: also when it is lost and comes back, and at `ExchangeStream.close`. `UserStream.close`
-   * ends it without cancelling.
+   * ends for any reason, even if it is only lost for a while, and at `ExchangeStream.close`. `UserStream.close` ends it
+   * without cancelling.
    */
   readonly cancelOnDisconnect?: boolean;
   readonly onEvent?: (event: UserEvent) => void;
-  /** Events that may wait for the iterator; with more it throws SlowReaderError. */
+  /** The number of events that may wait for the iterator; with more it throws SlowReaderError. */
   readonly limit?: number;
 };
 
@@ -117,13 +117,13 @@ export class UserStream implements AsyncIterable<UserEvent> {
     this.#host.leaveUser(this);
   }
 
-  /** A subscription is being sent. @returns its `user_since`, undefined to start with the next event. */
+  /** Called when a subscription is being sent. @returns its `user_since`; undefined to start with the next event. */
   subscribing(): number | undefined {
     this.#isSubscribing = true;
     return this.#last === null ? undefined : Math.max(0, this.#last - 1);
   }
 
-  /** @param sequence the `user_sequence` of the answer: the last frame before those that follow. */
+  /** @param sequence the `user_sequence` of the answer: the last frame before the following ones. */
   subscribed(sequence: number): void {
     this.#isSubscribing = false;
     if (this.#last === null) {
@@ -165,7 +165,7 @@ export class UserStream implements AsyncIterable<UserEvent> {
       // An answer that does not arrive between heartbeats was lost.
       if (++this.#tries >= MOST_TRIES) this.#subscribeAnew();
     } else if (sent < this.#last) {
-      // A standby may be yet to have the last frame; the answer says whether the numbers are others.
+      // A standby may not have the last frame yet; its answer says whether the numbers differ.
       this.#subscribeAnew();
     } else if (sent > this.#last) {
       this.#skippedTo(this.#last, sent + 1, null);

@@ -1,4 +1,7 @@
-/** The program about itself: completions of shells and the reference page. Both come from the table. */
+/**
+ * Commands about the program itself: shell completions and the reference page. Both are made from the table of
+ * commands.
+ */
 import { type Command, type CommandGroup, command } from '../frame/command.ts';
 import { bashScript } from '../written/bash.ts';
 import { fishScript } from '../written/fish.ts';
@@ -8,7 +11,7 @@ import { zshScript } from '../written/zsh.ts';
 const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript } as const;
 type Shell = keyof typeof SCRIPTS;
 
-/** @param table that these commands are in themselves, so it is asked for when they run. */
+/** @param table returns the table that contains these commands themselves, so it is called only when they run. */
 export function aboutProgram(table: () => readonly CommandGroup[]): Command[] {
   return [
     command({

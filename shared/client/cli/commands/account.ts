@@ -1,4 +1,4 @@
-/** The account: its money, what moved it, and what its limits leave. */
+/** Commands about the account: its money, its movements, and what its limits leave. */
 import type { ExchangeClient } from '../../client.ts';
 import { command, type Result } from '../frame/command.ts';
 import type { Context } from '../frame/context.ts';
@@ -110,7 +110,7 @@ const activity = command({
       row.side,
       names.outcome(row.market_id, row.outcome_index),
       decimal(row.quantity_atomic),
-      // A signed price is none that anybody paid (RULES.md 1.8).
+      // A signed price is not a price that was paid (RULES.md 1.8).
       row.type === 'fill' ? null : shownPrice(row.price),
       row.type === 'fill' ? shownPrice(row.price) : null,
       row.reason ?? '',
@@ -291,7 +291,7 @@ export const NOTIFICATIONS = [
   }),
 ];
 
-/** One after the other: the first that is refused ends it, and the answers so far are kept on the exchange. */
+/** Claims one market after the other: the first refusal ends it, and earlier claims stand. */
 async function claimAll(context: Context, client: ExchangeClient): Promise<Result> {
   const markets = [...new Set((await client.redeemable()).map(({ market_id }) => market_id))];
   const answers = [];

@@ -45,7 +45,7 @@ export const ADMIN_BACKUPS = [
   }),
 ];
 
-/** Its progress is a note beside the result. */
+/** Its progress is printed as a note beside the result. */
 async function followed(context: Context, begun: BackupReport): Promise<BackupReport> {
   let report = begun;
   let noted = '';

@@ -1,4 +1,4 @@
-/** Operators' commands for cashing in and out: statements of providers, and what in them does not agree. */
+/** Operators' commands for cashing in and out: statements of providers, and their differences from our sessions. */
 import type { FiatDifference, StatementBody } from '../../types.ts';
 import { command } from '../frame/command.ts';
 import { UsageError } from '../frame/errors.ts';
@@ -73,7 +73,7 @@ function rowsOf(text: string): Rows {
     const fields = line.split(',');
     if (fields.length !== 6) throw new UsageError(`line ${index + 2} of the file has ${fields.length} columns, not 6`);
     const [transaction_id, reference, kind, status, amount, currency] = fields as [string, ...string[]];
-    // The exchange refuses words that it does not know.
+    // The exchange refuses texts that it does not know.
     return { transaction_id, reference, kind, status, amount, currency } as Rows[number];
   });
 }

@@ -175,7 +175,7 @@ export const ADMIN_MARKETS = [
   ),
 ];
 
-/** Prints by itself: a catalogue may be of any length. Null: everything is printed already. */
+/** Prints by itself, because a catalogue may have any length. Null: everything is already printed. */
 async function carryCatalogue(context: Context, name: 'import' | 'export', file: string): Promise<Result | null> {
   const admin = context.admin();
   const { out, err } = context.terminal;

@@ -258,7 +258,7 @@ export const ADMIN_PLATFORM = [
     ],
     json: 'the answer of POST /admin/operators',
     run: async (context, { name, roles, 'token-to': file }) => {
-      // Opened before, because the token is there this once; a file that is there keeps its owner.
+      // The file is opened before the request, because the token is shown only once; an existing file keeps its owner.
       const opened = file === undefined ? null : openSync(file, 'a', OWNER_ONLY);
       const answer = await context.admin().createOperator({ name, roles: roles as OperatorRole[] });
       const { token, ...rest } = answer;
@@ -288,7 +288,7 @@ export const ADMIN_PLATFORM = [
   }),
 ];
 
-/** The name that the API has for it. */
+/** The name of the stage in the API. */
 function stageOf(words: string): StageName {
   return words.replace('-', '_') as StageName;
 }

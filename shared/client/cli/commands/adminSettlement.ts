@@ -1,4 +1,4 @@
-/** Operators' commands for an exchange on a chain: trades that the contract refuses, and money that waits. */
+/** Operators' commands for an exchange on a chain: trades that the contract refuses, and waiting money. */
 import { command } from '../frame/command.ts';
 import { numberOf } from '../frame/orderForm.ts';
 import { nextLine, PAGE_OPTIONS } from '../frame/pages.ts';

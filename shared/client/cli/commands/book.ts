@@ -79,7 +79,7 @@ function bookLines(name: string, { bids, asks }: BookSides): string[] {
   return ['', printable(name), ...columns(['side', 'price', 'tokens', 'orders'], rows, 'no orders')];
 }
 
-/** The parts of a book that are not its levels. */
+/** The parts of a book other than its levels. */
 class Followed {
   readonly trades: Trade[] = [];
   cause: StaleCause | null = null;
@@ -95,7 +95,7 @@ class Followed {
     const { timestamp, data } = event.frame;
     const time = new Date(timestamp).toISOString().slice(11, 19);
     const tokens = decimal(data.token_quantity_atomic);
-    // A purchase of No is a sale of Yes, at what is left of a USDC.
+    // A purchase of No is a sale of Yes, at the remainder to one USDC.
     const isOwn = data.outcome_index === this.#outcome;
     const price = isOwn ? data.price : decimal(MICRO - BigInt(unitsOf('price', data.price)));
     const isBuy = (data.taker_side === 'BUY') === isOwn;
@@ -139,7 +139,7 @@ async function follow(context: Context, market: string, outcome: Outcome, levels
   }
 }
 
-/** For a pipe: a line for each change, none while the reader has not read the last one. */
+/** For a pipe: one line per change; while the reader has not read the last line, none is written. */
 class Lines {
   readonly #context: Context;
   readonly #book: BookStream;

@@ -1,4 +1,4 @@
-/** Buying and selling at the prices that are there, for a sum or a quantity. */
+/** Buying and selling at the present prices, for a sum or a quantity. */
 import type { SideName } from '../../types.ts';
 import { command } from '../frame/command.ts';
 import { UsageError } from '../frame/errors.ts';
@@ -18,7 +18,7 @@ const OPTIONS = {
   group,
   maker,
 } as const;
-/** They are those of another kind of order. */
+/** Options that belong to another kind of order. */
 const NOT_GIVEN = {
   file: undefined,
   'expires-in': undefined,

@@ -1,4 +1,4 @@
-/** Looks at everything between this terminal and a filled order, and says what is wrong and what to do. */
+/** Examines everything between this terminal and a filled order, and says what is wrong and what to do. */
 import { checkFunds, checkLimits, checkScopes, checkSignIn, checkState, checkWallet } from '../doctor/account.ts';
 import { checkClock, checkEncryption, checkReached, checkReady, checkSettings } from '../doctor/exchange.ts';
 import type { Finding, Patient, Step } from '../doctor/finding.ts';
@@ -9,7 +9,7 @@ import { explain } from '../frame/explain.ts';
 import type { Colour } from '../frame/terminal.ts';
 import { printable } from '../frame/text.ts';
 
-/** In this order: a fault in one explains faults in those after it. */
+/** The order of the steps: a fault in one explains faults in later ones. */
 const STEPS: readonly (readonly [string, Step])[] = [
   ['reachable', checkReached],
   ['encryption', checkEncryption],
@@ -57,7 +57,7 @@ async function examine(context: Context): Promise<Finding[]> {
   return checks;
 }
 
-/** A step that fails in a way it does not know is a finding too. */
+/** If a step fails in an unexpected way, the failure is a finding too. */
 async function attempt(check: string, step: Step, patient: Patient): Promise<Finding | readonly Finding[]> {
   try {
     return await step(patient);

@@ -1,4 +1,4 @@
-/** Cashing in and out through a provider: money of banks to USDC and back. */
+/** Cashing in and out through a provider: from bank money to USDC and back. */
 import type { FiatSessionRecord, FiatTransfer } from '../../../api/fiat.ts';
 import { FIAT_STATUSES } from '../../../api/fiat.ts';
 import { command, type Result } from '../frame/command.ts';

@@ -1,4 +1,4 @@
-/** API keys. An operator issues them (RULES.md 4); what a key may do is shown to its owner by `limits` and `doctor`. */
+/** API keys. An operator issues them (RULES.md 4); `limits` and `doctor` show their owner what a key may do. */
 import { SCOPE_NAMES, TIER_NAMES, TIER_REQUESTS_PER_SECOND } from '../../../api/accounts.ts';
 import type { ExchangeClient } from '../../client.ts';
 import type { Scope, TierName } from '../../types.ts';

@@ -209,7 +209,7 @@ function idsOf(markets: readonly Market[]): string[] {
   return markets.map(({ id }) => id);
 }
 
-/** An interval without a trade has no prices, and one that is not over has a mark. */
+/** An interval without a trade has no prices, and the present interval has a mark. */
 function candleLines({ candles }: Candles): string[] {
   const rows = candles.map(({ start, is_open, ...candle }) => [
     `${new Date(start * 1000).toISOString().slice(0, 16)}${is_open ? '…' : ''}`,

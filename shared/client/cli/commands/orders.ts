@@ -1,4 +1,4 @@
-/** Looking at orders and trades, and cancelling. */
+/** Showing orders and trades, and cancelling orders. */
 import type { Outcome } from '../../../base/codes.ts';
 import { errorMessage } from '../../../base/thrown.ts';
 import { isRefusal } from '../../answers.ts';
@@ -33,7 +33,7 @@ const order = command({
     const what = `${record.side} ${names.outcome(record.market_id, record.outcome_index)}`;
     const average = shownPrice(record.average_fill_price) ?? '-';
     const isOpen = record.status === 'open' || record.status === 'partially_filled';
-    // It may have been filled since.
+    // The order may have been filled since.
     const queue = isOpen ? await client.queuePosition(hash).catch(() => null) : null;
     const ahead =
       queue && `${queue.ahead_orders ?? 'many'} orders, ${decimal(queue.ahead_token_quantity_atomic ?? 0)} tokens`;
@@ -270,7 +270,7 @@ function counted(answer: { message: string; cancelled: number }): Result {
   return { value: answer, lines: [`${answer.message}: ${answer.cancelled}`] };
 }
 
-/** A key with trade:bulk cancels all at once; a session, and a key without it, one after the other. */
+/** A key with trade:bulk cancels all at once; a session or another key cancels one order after the other. */
 async function cancelEverywhere(client: ExchangeClient, market?: string, outcome?: Outcome): Promise<Result> {
   try {
     return counted(await (market === undefined ? client.cancelAll() : client.cancelMarket(market, outcome)));
@@ -302,7 +302,7 @@ async function cancelOneByOne(client: ExchangeClient, market?: string, outcome?:
   return { value, lines, isBad: failed.length > 0 };
 }
 
-/** All of them are read before the first is cancelled, which would move those after it. */
+/** Reads all orders before cancelling the first, because a cancel would move the later ones. */
 async function* ownOpenOrders(client: ExchangeClient): AsyncGenerator<UserOrder> {
   const found: UserOrder[] = [];
   let cursor: string | undefined;
@@ -325,7 +325,10 @@ async function cancelMany(client: ExchangeClient, hashes: string[]): Promise<Res
   return { value: answer, lines, isBad: answer.failed > 0 };
 }
 
-/** One more that fails is no end: the switch needs the next one all the more. Null: everything is printed. */
+/**
+ * A failed heartbeat does not end the loop, because the switch then needs the next one all the more. Null: everything
+ * is printed.
+ */
 async function beat(context: Context, client: ExchangeClient, seconds: number): Promise<null> {
   const { terminal, isJson } = context;
   do {

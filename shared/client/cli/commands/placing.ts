@@ -32,7 +32,7 @@ const SENDING = {
   deadline: { value: 'ms', description: 'refuse it if it arrives later than so many milliseconds from now' },
 } as const satisfies OptionSpecs;
 const { side: _side, outcome: _outcome, price: _price, size: _size, ...REST_OPTIONS } = ORDER_OPTIONS;
-/** An option that is left out is as in the old order. */
+/** An absent option is taken from the old order. */
 const CHANGED_OPTIONS = {
   price: { value: 'usdc', description: 'the new limit; as it was unless given' },
   size: { value: 'tokens', description: 'the new size; what remains unless given' },
@@ -148,7 +148,7 @@ const replace = command({
 
 export const PLACING = [place, sign, amend, replace];
 
-/** Says what each order is, and sends them. */
+/** Prints what each order is, and sends them. */
 export function sendSigned(
   context: Context,
   client: ExchangeClient,
@@ -166,7 +166,7 @@ export function sendSigned(
   });
 }
 
-/** The old order with what is given in place of its own, and what was left of it: a fill meanwhile is no surprise. */
+/** Signs the old order with the given changes, for the remainder as it was read: so a fill in between is noticed. */
 async function signChanged(
   context: Context,
   client: ExchangeClient,
@@ -199,7 +199,7 @@ async function signChanged(
   return { order, terms, remaining: old.remaining };
 }
 
-/** `remaining` is in the asset that the maker gives: USDC of a BUY, of which the price makes tokens. */
+/** `remaining` is in the asset that the maker gives: for a BUY that is USDC, from which the price gives the tokens. */
 function remainingTokens({ side, remaining, price }: Pick<OrderRecord, 'side' | 'remaining' | 'price'>): bigint {
   if (side === 'SELL') return BigInt(remaining);
   const [whole, fraction = ''] = price.split('.');
@@ -215,7 +215,7 @@ function placingOptions({ terminal }: Context, given: Sending): PlacingOptions {
   };
 }
 
-/** Where the exchange has not said no, the orders may be there. */
+/** Unless the exchange has refused, the orders may have been placed. */
 async function answered(orders: readonly SignedOrder[], send: () => Promise<Result>): Promise<Result> {
   try {
     return await send();

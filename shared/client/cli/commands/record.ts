@@ -1,4 +1,4 @@
-/** Writing the frames of a market to a file, as they come, until Ctrl-C. */
+/** Writes the frames of a market to a file, as they arrive, until Ctrl-C. */
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { record as recordBook } from '../../stream/recording.ts';
@@ -6,7 +6,7 @@ import { command } from '../frame/command.ts';
 import { MARKET_WORDS } from '../frame/marketNames.ts';
 import { untilInterrupted } from '../frame/terminal.ts';
 
-/** Frames that may wait for the disk. */
+/** The number of frames that may wait for the disk. */
 const LIMIT = 100_000;
 
 const record = command({

@@ -1,4 +1,4 @@
-/** Signing in and out, and the profiles in which settings are kept. */
+/** Signing in and out, and the profiles that store settings. */
 import { AdminClient } from '../../admin.ts';
 import { ExchangeClient } from '../../client.ts';
 import type { Credentials } from '../../credentials.ts';
@@ -112,7 +112,7 @@ async function loginOperator(context: Context, isFromInput: boolean): Promise<Re
   };
 }
 
-/** The JSON that `keys create` prints, or the three parts on lines of their own. */
+/** Reads the JSON that `keys create` prints, or the three parts on separate lines. */
 async function keyFromInput({ terminal }: Context): Promise<Credentials> {
   const text = (await readInput(terminal)).trim();
   const parts = text.startsWith('{') ? partsOf(text) : text.split(/\s+/);
@@ -281,7 +281,7 @@ export const PROFILES = [
       if (!isProfileName(name)) throw new UsageError(`${name} is no name for a profile`);
       const { current, profiles } = access.profiles;
       const { origin } = new URL(baseUrl);
-      // Secrets of another exchange do not stay beside the new address.
+      // Secrets of another exchange are not kept with the new address.
       const kept = profiles[name]?.base_url === origin ? profiles[name] : {};
       access.replaceProfiles({ current, profiles: { ...profiles, [name]: { ...kept, base_url: origin } } });
       return { value: { name, base_url: origin }, lines: [`profile ${name} is for ${origin}`] };

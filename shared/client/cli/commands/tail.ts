@@ -63,7 +63,7 @@ export const TAIL = [tail];
 
 type Choice = { readonly only: readonly string[]; readonly count: number };
 
-/** Prints the events of all feeds, until Ctrl-C or so many lines. */
+/** Prints the events of all feeds, until Ctrl-C or until the number of lines is reached. */
 export async function follow(
   { terminal }: Context,
   stream: ExchangeStream,

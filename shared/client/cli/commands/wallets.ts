@@ -1,4 +1,4 @@
-/** The wallets of an account and their delegates. Each change is signed by the wallet that it is about. */
+/** The wallets of an account and their delegates. The wallet concerned signs each change. */
 
 import type { ExchangeClient } from '../../client.ts';
 import { addressOf } from '../../privateKey.ts';

@@ -1,4 +1,4 @@
-/** Following what becomes of markets, tickers and candles, a line of JSON for each. */
+/** Follows changes of markets, tickers and candles; prints a line of JSON for each. */
 import { CANDLE_INTERVALS } from '../../../api/candles.ts';
 import type { CandleEvent, MarketChangeEvent, TickerEvent } from '../../stream/channelStream.ts';
 import { command } from '../frame/command.ts';

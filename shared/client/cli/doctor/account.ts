@@ -1,4 +1,4 @@
-/** The account: its key or session, scopes, state, wallet, funds and limits. */
+/** Checks the account: its key or session, scopes, state, wallet, funds and limits. */
 import type { ExchangeClient } from '../../client.ts';
 import { ApiError } from '../../http.ts';
 import { addressOf } from '../../privateKey.ts';
@@ -55,7 +55,7 @@ export async function checkSignIn(patient: Patient): Promise<Finding> {
 
 type Probe = { readonly scope: string; readonly request: (client: ExchangeClient) => Promise<unknown> };
 
-/** Requests that a key with the scope is refused for another reason, and that change nothing. */
+/** Requests that change nothing: if the key has the scope, they are refused for a different reason. */
 const PROBES: readonly Probe[] = [
   { scope: 'trade:orders', request: (client) => client.cancelOrder(NO_HASH) },
   { scope: 'trade:bulk', request: (client) => client.cancelOrders([]) },
@@ -147,7 +147,7 @@ export async function checkLimits({ context, profile }: Patient): Promise<Findin
   return [...misread(limits), limitsFinding(limits)];
 }
 
-/** A proxy of the exchange does not say who its clients are. */
+/** A proxy of the exchange does not state its clients' addresses. */
 function misread({ address, unread_forwarded_for: unread }: RateLimits): readonly Finding[] {
   if (unread === null) return [];
   const message = `the exchange takes you for its proxy ${address}, which wrote "${unread}" for your address`;

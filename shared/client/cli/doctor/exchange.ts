@@ -1,4 +1,7 @@
-/** The way to the exchange: settings, address, encryption, its answer, its state, and its clock beside this one. */
+/**
+ * Checks the way to the exchange: settings, address, encryption, its answer, its state, and the difference of the
+ * clocks.
+ */
 import { isIP } from 'node:net';
 import { connect, type PeerCertificate } from 'node:tls';
 import { errorMessage } from '../../../base/thrown.ts';
@@ -11,7 +14,7 @@ const DAY_MS = 86_400_000;
 const CERTIFICATE_DAYS = 14;
 const SLOW_MS = 1000;
 const TLS_TIMEOUT_MS = 10_000;
-/** Requests of a key are refused beyond this (RULES.md 4.3). */
+/** Requests with a key are refused beyond this difference (RULES.md 4.3). */
 const WINDOW_MS = 30_000;
 const NOTABLE_SKEW_MS = 5000;
 const UNAVAILABLE = 503;
@@ -122,7 +125,7 @@ export async function checkClock({ context, isReached }: Patient): Promise<Findi
   const { clock } = context.terminal;
   const sentMs = clock.nowMs();
   const { time } = await context.publicClient().time();
-  // Its time is cut off to a second; it was read about half way.
+  // The time is truncated to a second, and was read about half way through the request.
   const skewMs = Math.round(time * 1000 + 500 - (sentMs + clock.nowMs()) / 2);
   const seconds = Math.round(Math.abs(skewMs) / 1000);
   const message = `this machine is ${seconds} s ${skewMs > 0 ? 'behind' : 'ahead of'} the exchange`;

@@ -1,8 +1,8 @@
-/** The steps of `pmx doctor`: each looks at one thing, and says what to do where it is wrong. */
+/** The steps of `pmx doctor`: each examines one thing, and says what to do if it is wrong. */
 import type { Profile } from '../../types.ts';
 import type { Context } from '../frame/context.ts';
 
-/** `skip`: an earlier fault leaves nothing to look at. Only `fail` makes the exit code that of a refusal. */
+/** `skip`: because of an earlier fault there is nothing to examine. Only `fail` sets the exit code of a refusal. */
 export type Finding = {
   readonly check: string;
   readonly state: 'ok' | 'warn' | 'fail' | 'skip';
@@ -10,13 +10,13 @@ export type Finding = {
   readonly advice?: string;
 };
 
-/** The steps leave here what those after them need. */
+/** Steps store here the results that later steps need. */
 export type Patient = {
   readonly context: Context;
   isReached: boolean;
   profile: Profile | null;
   scopes: readonly string[];
-  /** The wallet that pays, where the one that signs is its delegate. */
+  /** The wallet that pays, if the signer is its delegate. */
   maker: string | undefined;
   /** A market that trades, for the steps that need one. */
   marketId: string | null;

@@ -1,4 +1,4 @@
-/** Would an order of this wallet be accepted, and are the streams open? */
+/** Checks whether an order of this wallet would be accepted, and whether the streams are open. */
 import { errorMessage } from '../../../base/thrown.ts';
 import { tickToPrice } from '../../../base/units.ts';
 import type { ExchangeClient } from '../../client.ts';
@@ -10,8 +10,8 @@ import { addressIn } from './account.ts';
 import { type Finding, fail, ok, type Patient, skip, warn } from './finding.ts';
 
 /**
- * The exchange checks the signature before it compares the fee: an order that is signed for a fee which the market does
- * not have is refused for the fee if the signature is right. It can never be placed.
+ * The exchange checks the signature before the fee. So an order that is signed for a fee that the market does not have
+ * is refused because of the fee if its signature is right. Such an order can never be placed.
  */
 export async function checkSignature(patient: Patient): Promise<Finding> {
   const { context, profile, marketId, scopes, maker } = patient;
@@ -59,7 +59,7 @@ async function tryOrder(
     if (error instanceof ApiError) return error;
     throw error;
   }
-  // The fee has changed to the one of the test in this moment.
+  // In this moment the fee has changed to the fee of the test.
   await client.cancelOrder(orderHash);
   return null;
 }

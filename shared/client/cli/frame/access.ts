@@ -1,11 +1,11 @@
 /**
- * The exchange that a command talks to, and who for. What is given with the command comes first, then the environment,
- * then the profile, and at last the first account of a demo.
+ * The exchange to which a command talks, and the account for which it acts. Options of the command come first, then the
+ * environment, then the profile, and last the first account of a demo.
  *
  * Invariants:
- *   ACCESS-1  What a profile keeps is sent only to the exchange that it was kept for (SETTINGS-2).
- *   ACCESS-2  A profile that is named exists, or the command makes it: a mistyped name acts for no other account.
- *   ACCESS-3  The token of an operator is sent over http to this machine alone.
+ *   ACCESS-1  Secrets of a profile are sent only to the exchange for which they were stored (SETTINGS-2).
+ *   ACCESS-2  A named profile exists, or the command creates it, so a mistyped name never acts for another account.
+ *   ACCESS-3  The token of an operator is sent over plain http only to this machine.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -48,15 +48,15 @@ export type AccessFlags = {
   readonly service?: string | undefined;
 };
 
-/** The exchange that an operator's command goes to. */
+/** The exchange to which an operator's command goes. */
 type Operated = {
   readonly baseUrls: readonly string[];
   readonly token: string;
-  /** The file that says so; null where the address was given. */
+  /** The file that names the exchange; null if the address was given. */
   readonly by: string | null;
 };
 
-/** `by` says where it is from, for a person. */
+/** `by` says for a person where the account comes from. */
 export type Account =
   | { readonly credentials: Credentials; readonly session?: undefined; readonly by: string }
   | { readonly session: Session; readonly credentials?: undefined; readonly by: string };
@@ -68,7 +68,7 @@ const WALLET = 'PRIVATE_KEY or PRIVATE_KEY_FILE in the environment, or pmx login
 
 export class Access {
   readonly profileName: string;
-  /** Of a cluster those of its members. */
+  /** The addresses; for a cluster those of its members. */
   readonly baseUrls: readonly string[];
   readonly #terminal: Terminal;
   readonly #flags: AccessFlags;
@@ -113,11 +113,11 @@ export class Access {
     return this.#configPath;
   }
 
-  /** Writes the profile with these fields, for the exchange that the command talks to. */
+  /** Writes the profile with these fields, for the exchange to which the command talks. */
   keep(change: Partial<Profile>, current: string = this.#profiles.current): void {
     const origin = new URL(this.baseUrl).origin;
     const isSameExchange = this.profile.base_url === undefined || this.profile.base_url === origin;
-    // Secrets of another exchange do not stay beside the new address.
+    // Secrets of another exchange are not kept with the new address.
     const others = isSameExchange ? {} : { api_key: undefined, private_key: undefined, operator_token: undefined };
     const all = withProfile(this.#profiles, this.profileName, { ...others, base_url: origin, ...change });
     this.#write({ ...all, current: Object.keys(all.profiles).length === 1 ? this.profileName : current });
@@ -127,7 +127,7 @@ export class Access {
     this.#write(profiles);
   }
 
-  /** The file of the profile's session; where none can be kept it is refused. */
+  /** The file of the profile's session. Throws if none can be stored. */
   sessionFile(): SessionFile {
     const path = sessionPath(this.#terminal.env, this.profileName);
     if (path === null) throw new UsageError('SESSION_FILE, PMX_CONFIG or HOME is needed to keep a session');
@@ -138,7 +138,7 @@ export class Access {
     return new SessionFile(this.sessionFile().path, new URL(this.baseUrl).origin);
   }
 
-  /** The addresses of this command where this is one of them. */
+  /** The addresses of this command, if this is one of them. */
   membersWith(baseUrl: string): readonly string[] {
     return this.#isHere(baseUrl) ? this.baseUrls : [baseUrl];
   }
@@ -159,7 +159,7 @@ export class Access {
     return first !== undefined && this.#isHere(this.#demo!.base_url) ? ofDemo(first) : null;
   }
 
-  /** @param wallets those of the account, by which the key of a demo account is found. */
+  /** @param wallets the wallets of the account, by which the key of a demo account is found. */
   async privateKey(wallets: readonly string[] = []): Promise<string> {
     const found = this.privateKeyOrNone(wallets);
     if (found !== null) return found;
@@ -186,7 +186,7 @@ export class Access {
     );
   }
 
-  /** ACCESS-3. Where nothing names an exchange, the unit or compose file that is found here does (SERVICE-1). */
+  /** ACCESS-3. If nothing names an exchange, the unit or compose file found here does (SERVICE-1). */
   operated(): Operated {
     const { env } = this.#terminal;
     const service = this.#service();
@@ -272,7 +272,7 @@ function credentialsOf({ key_id, secret, passphrase }: KeptKey): Credentials {
   return { keyId: key_id, secret, passphrase };
 }
 
-/** Null when the environment has no key at all. */
+/** Null if the environment has no key at all. */
 export function credentialsFrom({ API_KEY, API_SECRET, API_PASSPHRASE }: NodeJS.ProcessEnv): Credentials | null {
   if (!API_KEY && !API_SECRET && !API_PASSPHRASE) return null;
   if (!API_KEY || !API_SECRET || !API_PASSPHRASE) {

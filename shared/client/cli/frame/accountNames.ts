@@ -1,4 +1,4 @@
-/** Accounts by what operators know of them: a name, a wallet, the beginning of an id. Nothing is guessed. */
+/** Finds accounts by a name, a wallet or the beginning of an id. Nothing is guessed. */
 import type { AdminClient } from '../../admin.ts';
 import { UsageError } from './errors.ts';
 import { ID_FORM, PREFIX_FORM } from './marketNames.ts';
@@ -6,11 +6,11 @@ import { printable } from './text.ts';
 
 const WALLET_FORM = /^0x[0-9a-f]{40}$/i;
 const PAGE = 1000;
-/** Accounts that are looked through; of more, one is named by its wallet or its id. */
+/** The number of accounts that are searched; if there are more, name the account by its wallet or id. */
 const MOST = 10_000;
 const SHOWN = 8;
 
-/** Words that every command describes its account with. */
+/** The description that every command has for its account. */
 export const ACCOUNT_WORDS = 'the account: its name, a wallet of it, or its id';
 
 export async function accountIdOf(admin: AdminClient, given: string): Promise<string> {

@@ -1,6 +1,6 @@
 /**
- * `pmx admin catalogue import` and `export`: a catalogue of any length as a file of JSON lines. A part that got
- * no answer is sent again, which is safe: a line that has been carried out changes nothing the second time.
+ * `pmx admin catalogue import` and `export`: a catalogue of any length as a file of JSON lines. A part without an
+ * answer is sent again, which is safe: carrying out a line twice changes nothing the second time.
  */
 import { createReadStream, createWriteStream } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -20,11 +20,11 @@ type Part = { readonly firstLine: number; readonly lines: readonly string[] };
 const RESULTS = ['created', 'updated', 'unchanged', 'failed'] as const;
 /** Stands for standard input and output. */
 const STANDARD = '-';
-/** The exchange may be restarting: together about half a minute. */
+/** The exchange may be restarting: all attempts together take about half a minute. */
 const ATTEMPTS = 15;
 const PAUSE_MS = 2000;
 
-/** Prints a line for each that failed. @param standard is read for the file `-`. */
+/** Prints a line for each failed line of the file. @param standard is read for the file `-`. */
 export async function importFile(
   admin: Admin,
   path: string,
@@ -60,7 +60,7 @@ export async function exportFile(admin: Admin, path: string, out: Output): Promi
   out.write(decoder.decode());
 }
 
-/** As many lines as one request may have. */
+/** Splits the lines into parts, each with as many lines as one request may have. */
 async function* partsOf(input: Readable): AsyncGenerator<Part> {
   let firstLine = 1;
   let lines: string[] = [];
@@ -85,7 +85,7 @@ async function send(admin: Admin, text: string): Promise<ImportReport> {
     try {
       return await admin.importCatalogue(text);
     } catch (error) {
-      // A refusal is final, unless it says when to come again.
+      // A refusal is final, unless it says when to try again.
       const isFinal = error instanceof ApiError && error.retryAfter === null;
       if (isFinal || attempt === ATTEMPTS) throw error;
       await delay(PAUSE_MS);

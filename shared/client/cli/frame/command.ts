@@ -1,28 +1,28 @@
 /**
- * The form in which commands are declared. The table of them is the program: its help, its completions and its
- * reference page are made from nothing else.
+ * The form in which commands are declared. The table of commands is the program: its help, its completions and its
+ * reference page are made only from it.
  *
  * Invariants:
- *   CLICOMMAND-1  A command answers with a value and with lines; `--json` prints the value as the exchange has it, and
- *                 the lines say the same to a person.
+ *   CLICOMMAND-1  A command returns a value and lines; `--json` prints the value as the exchange sent it, and the lines
+ *                 say the same for a person.
  */
 import type { Context } from './context.ts';
 
 type Values = {
-  /** Of all that it may be; anything else is refused before the command runs. */
+  /** All allowed values; any other is refused before the command runs. */
   readonly choices?: readonly string[];
-  /** The choices are those that a shell completes; others are taken too. */
+  /** A shell completes the choices, but other values are accepted too. */
   readonly isOpen?: true;
   /** The value is the name of a file. */
   readonly file?: true;
-  /** The value is the name of a profile that there is. */
+  /** The value is the name of an existing profile. */
   readonly profile?: true;
 };
 
 export type ArgumentSpec = Values & {
   readonly description: string;
   readonly optional?: true;
-  /** It may be given several times; it is the last one. */
+  /** The argument may be given several times; it is the last one. */
   readonly many?: true;
 };
 
@@ -53,16 +53,16 @@ type OptionValue<S> = S extends { value: string }
   : boolean;
 type Given<A, O> = { readonly [K in keyof A]: ArgumentValue<A[K]> } & { readonly [K in keyof O]: OptionValue<O[K]> };
 
-/** It is printed at the end. `isBad` makes the exit code that of a refusal, although nothing was thrown. */
+/** Printed at the end. `isBad` sets the exit code of a refusal, although nothing was thrown. */
 export type Result = {
   readonly value: unknown;
   readonly lines: readonly string[];
   readonly isBad?: boolean;
-  /** The lines have colours: the command has marked what a terminal would obey (frame/text.ts). */
+  /** The lines have colours: the command has replaced characters that control a terminal (frame/text.ts). */
   readonly isPainted?: boolean;
 };
 
-/** The one that a command acts for; the help names it. `wallet` needs a private key besides the account. */
+/** For whom a command acts; the help names it. `wallet` needs a private key besides the account. */
 type Access = 'anyone' | 'account' | 'wallet' | 'operator';
 
 type Described = {
@@ -71,26 +71,29 @@ type Described = {
   readonly summary: string;
   readonly details?: string;
   readonly access: Access;
-  /** Without `pmx`: what is tried first when the help is read. */
+  /** Without `pmx`: the examples that a reader of the help tries first. */
   readonly examples: readonly string[];
   /** The output of `--json`, in a few words. */
   readonly json: string;
-  /** It makes the profile that `--profile` names; to all other commands an unknown name is a mistake. */
+  /**
+   * True if the command creates the profile that `--profile` names; for all other commands an unknown name is a
+   * mistake.
+   */
   readonly makesProfile?: true;
 };
 
 export type Command = Described & {
   readonly arguments: ArgumentSpecs;
   readonly options: OptionSpecs;
-  /** Null: everything is printed already. */
+  /** Null: everything is already printed. */
   run(context: Context, given: Readonly<Record<string, unknown>>): Promise<Result | null>;
 };
 
 export type CommandGroup = {
-  /** The first word of its commands, or null where each stands for itself. */
+  /** The first word of its commands, or null if each command has only its own name. */
   readonly word: string | null;
   readonly title: string;
-  /** A sentence for readers of its help. */
+  /** A sentence for the readers of its help. */
   readonly note?: string;
   readonly commands: readonly Command[];
 };

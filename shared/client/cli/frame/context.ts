@@ -21,7 +21,7 @@ export type GlobalFlags = AccessFlags & { readonly json: boolean; readonly timeo
 /** Stands for standard input. */
 const STANDARD = '-';
 
-/** The things that an operator names. */
+/** The finders for things that an operator names. */
 type Operated = {
   readonly marketId: (given: string) => Promise<string>;
   readonly eventId: (given: string) => Promise<string>;
@@ -45,7 +45,7 @@ export class Context {
     this.#makesProfile = makesProfile;
   }
 
-  /** Settings are read by the commands that need them: others work where they are damaged. */
+  /** Settings are read only by the commands that need them, so other commands work even if they are damaged. */
   get access(): Access {
     this.#access ??= new Access(this.terminal, this.#flags, this.#makesProfile);
     return this.#access;
@@ -59,7 +59,7 @@ export class Context {
     return this.access.baseUrl;
   }
 
-  /** The addresses that were tried; none before settings were read. */
+  /** The addresses that were tried; empty before settings were read. */
   get addresses(): readonly string[] {
     return this.#access?.baseUrls ?? [];
   }
@@ -68,12 +68,12 @@ export class Context {
     return paintFor(this.terminal.out, this.terminal.env);
   }
 
-  /** For what only an account may ask. */
+  /** The client for requests that only an account may make. */
   async client(): Promise<ExchangeClient> {
     return this.#clientOf(await this.access.account());
   }
 
-  /** For public reads: those of an account count on its own limit. */
+  /** The client for public reads: an account's reads count on its own limit. */
   async reader(): Promise<ExchangeClient> {
     return this.#clientOf(await this.#accountOrNone());
   }
@@ -92,7 +92,7 @@ export class Context {
     return outcomeOf(given, (await (await this.reader()).market(marketId)).outcomes);
   }
 
-  /** Without an account, whatever is kept. */
+  /** The client without an account, even if one is stored. */
   publicClient(): ExchangeClient {
     return this.#clientOf(null);
   }
@@ -112,7 +112,7 @@ export class Context {
     return new AdminClient({ baseUrl: baseUrls, token, timeoutMs, onChange: (origin) => this.#sayWhere(origin, by) });
   }
 
-  /** Finds what an operator has named, at the exchange that the command changes. */
+  /** Finds the things that an operator names, at the exchange that the command changes. */
   get operated(): Operated {
     const market = new ExchangeClient({ baseUrl: this.access.operated().baseUrls, timeoutMs: this.#flags.timeoutMs });
     return {
@@ -123,7 +123,7 @@ export class Context {
     };
   }
 
-  /** A person sees which exchange is changed, and how it was found, before it is. */
+  /** Before a change, shows a person which exchange is changed, and how it was found. */
   #sayWhere(origin: string, by: string | null): void {
     const where = by === null ? `at ${origin}` : `at ${origin} (${by})`;
     if (this.#saidWhere !== where) this.note(where);
@@ -160,12 +160,12 @@ export class Context {
     }
   }
 
-  /** For the person beside the answer; a program that reads JSON does not get it. */
+  /** A note for the person beside the answer; a program that reads JSON does not get it. */
   note(line: string): void {
     if (!this.isJson) this.terminal.err.write(`${printableLines(line)}\n`);
   }
 
-  /** A demo account signs for itself without being asked. */
+  /** A demo account signs for itself without a question. */
   async #walletsOfKey(account: Account | null): Promise<readonly string[]> {
     if (account === null || this.access.privateKeyOrNone() !== null) return [];
     return (await this.#clientOf(account).account.profile()).linked_wallets;

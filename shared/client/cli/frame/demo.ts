@@ -19,7 +19,7 @@ export function dataDirectory({ DATA_DIR }: NodeJS.ProcessEnv): string {
   return DATA_DIR || DEFAULT_DATA_DIR;
 }
 
-/** Null when there is no such file: other exchanges have no demo. */
+/** Null if there is no such file, because other exchanges have no demo. */
 export function readDemo(environment: NodeJS.ProcessEnv): Demo | null {
   const path = join(dataDirectory(environment), 'demo.json');
   let text: string;

@@ -3,14 +3,14 @@ import { decimal } from './text.ts';
 
 const UNITS_FORM = /^-?\d{1,20}$/;
 
-/** Rules that say nothing more, in words. */
+/** Rules without further details, in words. */
 const RULES: Readonly<Record<string, string>> = {
   known: 'is not known',
   required: 'is missing',
   absent: 'is not accepted here',
 };
 
-/** Amounts of a refusal that name their asset beside them. */
+/** Amounts of a refusal whose asset stands beside them. */
 const OF_ASSET: readonly string[] = ['required', 'available', 'reserved'];
 
 export function detailsInWords(details: unknown): string[] {

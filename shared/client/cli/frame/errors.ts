@@ -1,6 +1,6 @@
-/** The errors of a command that are not the exchange's. */
+/** Errors of a command that do not come from the exchange. */
 
-/** The wrong way to call a command: found before anything is sent. */
+/** The command was called in a wrong way: found before anything is sent. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

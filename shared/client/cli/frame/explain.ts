@@ -1,4 +1,4 @@
-/** The end of a command that failed: its exit code, and lines that say what is wrong and what helps. */
+/** The end of a failed command: its exit code, and lines that say what is wrong and what helps. */
 
 import { isRefusal } from '../../answers.ts';
 import { ApprovalNeededError } from '../../approvalNeeded.ts';
@@ -22,7 +22,7 @@ export const EXIT_MEANINGS: readonly (readonly [number, string])[] = [
   [EXIT.INTERRUPTED, 'interrupted with Ctrl-C before it was done'],
 ];
 
-/** As `--json` prints it. */
+/** The failure as `--json` prints it. */
 type Failure = {
   readonly error: string;
   readonly code: string;
@@ -33,7 +33,7 @@ type Failure = {
   readonly hint?: string;
 };
 
-/** The exchange has not answered orders that were sent: they may have been placed. */
+/** The exchange has not answered for orders that were sent: they may have been placed. */
 export class UnknownOrdersError extends Error {
   override readonly name = 'UnknownOrdersError';
   readonly orderHashes: readonly string[];
@@ -48,7 +48,7 @@ type Explained = { readonly failure: Failure; readonly exitCode: number };
 
 const UNAUTHORIZED = 401;
 
-/** @param at the address that was asked, for people who have several */
+/** @param at the address of the request, for people who use several */
 export function explain(error: unknown, at = ''): Explained {
   const exchange = at === '' ? 'the exchange' : `the exchange at ${at}`;
   if (error instanceof ApiError) return explainRefusal(error, exchange);
@@ -92,7 +92,7 @@ function explainRefusal(error: ApiError, exchange: string): Explained {
     ...(retryAfter === null ? {} : { retry_after: retryAfter }),
     ...(requestId === null ? {} : { request_id: requestId }),
   };
-  // The answer of a proxy, or of another server, is no refusal.
+  // An answer of a proxy, or of another server, is not a refusal.
   if (!isRefusal(error)) {
     const words = code === 'UNKNOWN' ? '' : `, with: ${message}`;
     const said = `${exchange} was not reached: something else answered${words}`;
@@ -130,7 +130,7 @@ function withHint(failure: Failure): Failure {
   return hint === undefined ? failure : { ...failure, hint };
 }
 
-/** For a person: the error, then what is known about it, then what helps. */
+/** For a person: the error, then the details, then the remedy. */
 export function linesOf({ error, code, status, details, retry_after, request_id, hint }: Failure): string[] {
   const where = status === undefined ? '' : ` (${code}, HTTP ${status})`;
   const wait = retry_after === undefined ? '' : `; try again in ${retry_after} s`;

@@ -1,10 +1,10 @@
-/** Remedies for refusals, by their code, and where a code has several causes by their message. */
+/** Remedies for refusals, by code, and by message if a code has several causes. */
 
 type Hint = { readonly code: string; readonly message?: string; readonly hint: string };
 
 const SIGN_IN = 'sign in again with `pmx login`; `pmx doctor` says what is wrong with a key';
 
-/** The first that fits. */
+/** The first matching hint is used. */
 const HINTS: readonly Hint[] = [
   {
     code: 'UNAUTHORIZED',

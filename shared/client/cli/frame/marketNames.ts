@@ -1,4 +1,6 @@
-/** Markets by what people call them: found by words, a slug or the beginning of an id, and shown by their question. */
+/**
+ * Markets by the names that people use: found by words, a slug or the beginning of an id, and shown by their question.
+ */
 import type { ExchangeClient } from '../../client.ts';
 import { ApiError } from '../../http.ts';
 import type { Market } from '../../types.ts';
@@ -9,16 +11,16 @@ export const ID_FORM = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export const PREFIX_FORM = /^[0-9a-f]{4}[0-9a-f-]*$/i;
 const SLUG_FORM = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 const SHOWN = 8;
-/** Words, of which one more leaves no room. */
+/** The most markets that a search returns. */
 const FOUND = 50;
-/** A list of more markets shows the ids of the rest. */
+/** In a list of more markets, the rest are shown by their ids. */
 const MOST_NAMES = 50;
 const AT_ONCE = 10;
 
-/** Words that every command describes its market with. */
+/** The description that every command has for its market. */
 export const MARKET_WORDS = 'the market: words of its question, the slug of its event, or its id';
 
-/** The id of the one market that is meant; nothing is guessed where there are several. */
+/** The id of the one market that is meant; if there are several, nothing is guessed. */
 export async function marketIdOf(client: ExchangeClient, given: string): Promise<string> {
   if (ID_FORM.test(given)) return given;
   const found = await candidatesFor(client, given.trim());
@@ -68,7 +70,7 @@ async function marketsOfEvent(client: ExchangeClient, slug: string): Promise<rea
   }
 }
 
-/** Of markets that are not decided; a decided one has its question. */
+/** Markets that are not decided, by id; a decided market is found by its question. */
 async function marketsById(client: ExchangeClient, prefix: string): Promise<readonly Named[]> {
   const { tickers } = await client.tickers();
   const ids = [...new Set(tickers.map(({ market_id: id }) => id).filter((id) => id.startsWith(prefix)))];
@@ -79,7 +81,7 @@ async function marketsById(client: ExchangeClient, prefix: string): Promise<read
 type OfMarket = { readonly market_id: string | null };
 type Known = Pick<Market, 'title' | 'outcomes'>;
 
-/** The questions and outcomes of the markets in a list, for people; programs get the answer as it is. */
+/** The questions and outcomes of the markets in a list, for people; programs get the answer unchanged. */
 export class MarketNames {
   readonly #known: ReadonlyMap<string, Known>;
 
@@ -97,7 +99,7 @@ export class MarketNames {
     const asked = isJson ? [] : [...new Set(ids)].slice(0, MOST_NAMES);
     for (let at = 0; at < asked.length; at += AT_ONCE) {
       const some = asked.slice(at, at + AT_ONCE);
-      // Without its name the list is still right.
+      // If the name cannot be read, the list is still right.
       const markets = await Promise.all(some.map((id) => client.market(id).catch(() => null)));
       for (const market of markets) if (market !== null) known.set(market.id, market);
     }

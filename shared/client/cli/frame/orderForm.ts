@@ -1,6 +1,6 @@
 /**
- * An order as a person gives it: by options, or in a file. A file has the names of the interface (`time_in_force`,
- * `client_order_id`) with a price and a size, or the exact amounts (`maker_amount`, `taker_amount`) in their place.
+ * An order as a person enters it: by options, or in a file. A file has the names of the interface (`time_in_force`,
+ * `client_order_id`) with a price and a size, or instead the exact amounts (`maker_amount`, `taker_amount`).
  */
 import { OUTCOME, type Outcome, SELF_TRADE_NAMES, SIDE_NAMES, TIME_IN_FORCE_NAMES } from '../../../base/codes.ts';
 import { NOT_A_NUMBER, tryParseUnits } from '../../../base/units.ts';
@@ -12,7 +12,7 @@ import type { OptionSpecs } from './command.ts';
 import { UsageError } from './errors.ts';
 import { OUTCOME_OPTION, outcomeOf } from './outcomeNames.ts';
 
-/** All but the market, with which the file or the command line begins. */
+/** All options except the market, with which the file or the command line begins. */
 export const ORDER_OPTIONS = {
   side: { value: 'side', description: 'buy or sell', choices: ['buy', 'sell'] },
   outcome: { ...OUTCOME_OPTION, fallback: 'yes' },
@@ -54,7 +54,7 @@ export type OrderGiven = {
 /** An order before its market is looked up, which a file may name in words. */
 export type OrderForm = { readonly marketId: string; readonly draft: (market: MarketTerms) => OrderDraft };
 
-/** The parts of a market that an order depends on, its words, and the floor under the nonces of its maker. */
+/** The facts about a market on which an order depends, its outcome names, and the nonce floor of the order's maker. */
 export type MarketTerms = {
   readonly market: OrderMarket;
   readonly feeRateBps: number;
@@ -75,7 +75,7 @@ export function formOf(marketId: string, given: OrderGiven, nowMs: number): Orde
   };
 }
 
-/** Everything that an order lacks, in one message. */
+/** Lists everything that an order lacks, in one message. */
 export function missingIn(given: Partial<OrderGiven> & { readonly market?: string | undefined }): string {
   const missing = (['side', 'price', 'size'] as const).filter((name) => given[name] === undefined);
   const words = [
@@ -85,7 +85,7 @@ export function missingIn(given: Partial<OrderGiven> & { readonly market?: strin
   return `an order needs ${words.join(', ')}, or --file`;
 }
 
-/** The parts that a new order takes over from an old one unless they are given again. */
+/** The parts that a new order takes over from an old one, unless they are given again. */
 export function optionalParts(given: OrderGiven, nowMs: number): Partial<OrderIntent> {
   const expirationSec = expirationOf(given['expires-in'], given['expires-at'], nowMs);
   return {
@@ -100,7 +100,7 @@ export function optionalParts(given: OrderGiven, nowMs: number): Partial<OrderIn
   };
 }
 
-/** Of one order or a list of them. */
+/** Reads one order or a list of orders. */
 export function formsOf(content: unknown): OrderForm[] {
   const rows = Array.isArray(content) ? content : [content];
   if (rows.length === 0) throw new UsageError('the file has no order');
@@ -128,7 +128,7 @@ const FILE_FIELDS: readonly string[] = [
   'nonce',
   'fee_rate_bps',
 ];
-/** With exact amounts the order is taken as it is; what signing makes is made anew. */
+/** With exact amounts the order is used unchanged; only the parts that signing creates are new. */
 const EXACT_FIELDS: readonly string[] = [
   ...FILE_FIELDS,
   'token_id',
@@ -195,7 +195,7 @@ function exactDraft(
   } as OrderDraft;
 }
 
-/** The price and the size of a person may be off the grid: that is a mistake of the command line. */
+/** A person may enter a price or size off the grid: that is a mistake of the command line. */
 export function draftFrom(
   intent: Omit<OrderIntent, 'market' | 'feeRateBps'>,
   { market, feeRateBps, nonceFloor }: MarketTerms,
@@ -208,7 +208,7 @@ export function draftFrom(
   }
 }
 
-/** @param maker a wallet of the account, or one of which the exchange will say that it is none. */
+/** @param maker a wallet of the account; for any other, the exchange will say that it is not one. */
 export async function termsOf(client: ExchangeClient, marketId: string, maker: string): Promise<MarketTerms> {
   const [market, { fee_bps, title, outcomes }, nonceFloor] = await Promise.all([
     client.orderMarket(marketId),
@@ -227,7 +227,7 @@ async function floorOf(client: ExchangeClient, maker: string): Promise<number> {
   }
 }
 
-/** "12.5" as atomic units. */
+/** "12.5" in atomic units. */
 export function unitsOf(option: string, text: string): string {
   const units = tryParseUnits(text);
   if (units === NOT_A_NUMBER) throw new UsageError(`--${option} ${text} is not an amount of at most 6 decimals`);

@@ -1,9 +1,9 @@
-/** Outcomes by their names: those of the market, and the words that fit every market. */
+/** Outcomes by their names: the names of the market, and words that fit every market. */
 import { OUTCOME, type Outcome } from '../../../base/codes.ts';
 import { UsageError } from './errors.ts';
 import { printable } from './text.ts';
 
-/** The names of a market's outcomes are those that every view of it shows. */
+/** The names of a market's outcomes are the names that every view of it shows. */
 export const OUTCOME_OPTION = {
   value: 'outcome',
   description: 'the token: yes, no, or the name of the outcome',
@@ -11,10 +11,10 @@ export const OUTCOME_OPTION = {
   isOpen: true,
 } as const;
 
-/** Of the first and the second outcome, by turns: those of orders, and the indices of answers. */
+/** For the first and the second outcome alternately: the words of orders, and the indices in answers. */
 const COMMON_WORDS = ['yes', 'no', '0', '1'];
 
-/** By its name or the start of it; yes and no are the first and the second of every market. */
+/** Finds an outcome by its name or the start of it; yes and no are the first and the second of every market. */
 export function outcomeOf(given: string, outcomes: readonly string[]): Outcome {
   const wanted = given.trim().toLowerCase();
   const names = outcomes.map((name) => name.toLowerCase());

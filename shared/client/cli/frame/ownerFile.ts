@@ -1,4 +1,4 @@
-/** Writes a file that its owner alone may read, whole or not at all. */
+/** Writes a file that only its owner may read, completely or not at all. */
 import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 

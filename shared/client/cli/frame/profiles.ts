@@ -1,10 +1,10 @@
 /**
- * The settings of a person: for each profile the address of an exchange, and an API key, a wallet or an operator's
- * token where they asked to have it kept.
+ * The settings of a person: for each profile the address of an exchange, and, if the person asked to store it, an API
+ * key, a wallet or an operator's token.
  *
  * Invariants:
- *   SETTINGS-1  The file is whole at every moment, and never readable by others than its owner.
- *   SETTINGS-2  Secrets that are kept for one exchange are not sent to another (ACCESS-1).
+ *   SETTINGS-1  The file is complete at every moment, and only its owner can ever read it.
+ *   SETTINGS-2  Secrets that are stored for one exchange are never sent to another (ACCESS-1).
  */
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -14,7 +14,7 @@ export type KeptKey = { readonly key_id: string; readonly secret: string; readon
 
 export type Profile = {
   readonly base_url?: string;
-  /** The one that the last login has opened; the other may be kept beside it. */
+  /** The kind that the last login opened; the other kind may be stored as well. */
   readonly sign_in?: 'session' | 'api_key' | undefined;
   readonly api_key?: KeptKey | undefined;
   readonly private_key?: string | undefined;
@@ -31,7 +31,7 @@ export function isProfileName(name: string): boolean {
   return NAME_FORM.test(name);
 }
 
-/** Null where the environment names no folder for settings. */
+/** Null if the environment names no folder for settings. */
 function settingsFolder({ PMX_CONFIG, XDG_CONFIG_HOME, HOME, APPDATA }: NodeJS.ProcessEnv): string | null {
   if (PMX_CONFIG) return dirname(PMX_CONFIG);
   const folder = XDG_CONFIG_HOME || (HOME && join(HOME, '.config')) || APPDATA;
@@ -44,7 +44,7 @@ export function configPath(environment: NodeJS.ProcessEnv): string | null {
   return folder === null ? null : join(folder, 'config.json');
 }
 
-/** Each profile has a session of its own. */
+/** Each profile has its own session. */
 export function sessionPath(environment: NodeJS.ProcessEnv, profile: string): string | null {
   if (environment['SESSION_FILE']) return environment['SESSION_FILE'];
   const folder = settingsFolder(environment);
@@ -64,7 +64,7 @@ export function readProfiles(path: string | null): Profiles {
     const { current, profiles } = JSON.parse(readFileSync(path, 'utf8')) as Partial<Profiles>;
     if (typeof profiles === 'object' && profiles !== null) return { current: current ?? FIRST_PROFILE, profiles };
   } catch {
-    // It is said below.
+    // The error is reported below.
   }
   throw new Error(`${path} is damaged: mend or remove it, and sign in again`);
 }
@@ -73,7 +73,7 @@ export function writeProfiles(path: string, profiles: Profiles): void {
   writeOwnerOnly(path, `${JSON.stringify(profiles, null, 2)}\n`);
 }
 
-/** The same with one profile changed; fields that are undefined go away. */
+/** The same profiles with one changed; undefined fields are removed. */
 export function withProfile(all: Profiles, name: string, change: Partial<Profile>): Profiles {
   const entries = Object.entries({ ...all.profiles[name], ...change }).filter(([, value]) => value !== undefined);
   return { ...all, profiles: { ...all.profiles, [name]: Object.fromEntries(entries) } };

@@ -1,4 +1,4 @@
-/** Secrets are typed where nothing shows them, or come through a pipe; others see the command line. */
+/** Secrets are typed without being shown, or come through a pipe, because others can see the command line. */
 import type { Input, Terminal } from './terminal.ts';
 
 const ENTER = /[\r\n]/;
@@ -7,8 +7,8 @@ const CTRL_D = '\x04';
 const ERASE: readonly string[] = ['\x7f', '\b'];
 
 /**
- * Asks a person at the terminal; what is typed is not shown, also where it comes before its question.
- * @returns an answer for each question, which is empty if the terminal has gone.
+ * Asks a person at the terminal; the typing is not shown, even if it comes before its question.
+ * @returns an answer for each question; empty if the terminal is gone.
  */
 export async function askHidden({ input, err }: Terminal, ...questions: readonly string[]): Promise<string[]> {
   const answers: string[] = [];
@@ -34,12 +34,12 @@ export async function askHidden({ input, err }: Terminal, ...questions: readonly
   return questions.map((_, at) => answers[at] ?? '');
 }
 
-/** The rest of a paste is for the next question. */
+/** The rest of a paste answers the next question. */
 async function* signsOf(input: Input): AsyncGenerator<string> {
   for await (const chunk of input.iterator({ destroyOnReturn: false })) yield* String(chunk);
 }
 
-/** All that comes through the pipe. */
+/** Everything that comes through the pipe. */
 export async function readInput({ input }: Terminal): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of input) chunks.push(Buffer.from(chunk));

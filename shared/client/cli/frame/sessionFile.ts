@@ -1,8 +1,8 @@
 /**
- * The session that `pmx login` opens, in a file that its owner alone may read, for the commands that follow.
+ * The session that `pmx login` opens, in a file that only its owner may read, for later commands.
  *
  * Invariants:
- *   SESSIONFILE-1  The file is whole at every moment, and never readable by others.
+ *   SESSIONFILE-1  The file is complete at every moment, and only its owner can ever read it.
  */
 import { closeSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,7 +14,7 @@ type Kept = { readonly base_url: string; readonly tokens: SessionTokens };
 
 const OTHERS = 0o077;
 const LOOK_EVERY_MS = 50;
-/** A lock that is older is of a process that was killed: no renewal takes so long. */
+/** An older lock belongs to a process that was killed, because no renewal takes so long. */
 const LOCK_LIFE_MS = 60_000;
 
 export class SessionFile implements TokenStore {
@@ -22,14 +22,14 @@ export class SessionFile implements TokenStore {
   readonly #lock: string;
   #baseUrl: string | null;
 
-  /** @param baseUrl that of tokens to be written; that of the file unless given. */
+  /** @param baseUrl the exchange of tokens that will be written; null: that of the file. */
   constructor(path: string, baseUrl: string | null = null) {
     this.path = path;
     this.#lock = `${path}.lock`;
     this.#baseUrl = baseUrl ?? this.#kept()?.base_url ?? null;
   }
 
-  /** The exchange of the session; null without one. */
+  /** The exchange of the session; null if there is none. */
   get baseUrl(): string | null {
     return this.#baseUrl;
   }

@@ -1,4 +1,4 @@
-/** From what a person has given to signed orders, and what they say in words. */
+/** Makes signed orders from a person's input, and describes them in words. */
 import type { Eip712Domain } from '../../../crypto/eip712.ts';
 import type { ExchangeClient } from '../../client.ts';
 import type { OrderDraft, SignedOrder } from '../../order.ts';
@@ -35,7 +35,7 @@ export type Signing = {
   readonly terms: ReadonlyMap<string, MarketTerms>;
 };
 
-/** Signs the order of the command line, or all of the file. */
+/** Signs the order of the command line, or all orders of the file. */
 export async function signGiven(context: Context, client: ExchangeClient, given: Ordering): Promise<Signing> {
   const forms = await formsGiven(context, client, given);
   if (forms.length > 1 && given.salt !== undefined) throw new UsageError('--salt is for one order');
@@ -83,7 +83,7 @@ async function pricedByBook(context: Context, client: ExchangeClient, id: string
 
 type Words = Pick<MarketTerms, 'title' | 'outcomes'>;
 
-/** The order in words: what it gives at most, and what for. */
+/** Describes the order: what it gives at most, and for what. */
 export function orderLines({ body, orderHash }: SignedOrder, { title, outcomes }: Words): string[] {
   const { side, maker_amount, taker_amount, fee_rate_bps } = body;
   const isBuy = side === 'BUY';
@@ -105,7 +105,7 @@ function kindOf({ time_in_force, post_only, expiration }: OrderDraft): string {
   return `${time_in_force ?? 'GTC'}${until}${post_only ? ', post-only' : ''}`;
 }
 
-/** Exact where the price has at most six decimals, and every price of a grid has. */
+/** Exact if the price has at most six decimals, as every price on a grid has. */
 function priceOf({ side, maker_amount, taker_amount }: OrderDraft): string {
   const [usdc, tokens] = side === 'BUY' ? [maker_amount, taker_amount] : [taker_amount, maker_amount];
   return shownPrice(decimal((BigInt(usdc) * 1_000_000n) / BigInt(tokens)));

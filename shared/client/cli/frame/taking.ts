@@ -1,4 +1,4 @@
-/** An order at the prices that are there, in the words of the terminal; what it takes is worked out by the SDK. */
+/** An order at the present prices, in the words of the terminal; the SDK computes what it takes. */
 import type { Outcome } from '../../../base/codes.ts';
 import { errorMessage } from '../../../base/thrown.ts';
 import { parseUnits } from '../../amounts.ts';
@@ -28,7 +28,7 @@ const USDC_FORM = /^(?:\$(\d+(?:\.\d+)?)|(\d+(?:\.\d+)?)(?:\$|usdc?))$/i;
 const TOKENS_FORM = /^(\d+(?:\.\d+)?)tokens?$/i;
 const AMOUNT_WORDS = "'$20' or 20usd for a sum, 20tokens for a quantity";
 
-/** "$20", "20usd" or "20tokens". A number alone is refused: of $250 that is not quoted a shell leaves 50. */
+/** "$20", "20usd" or "20tokens". A bare number is refused, because a shell turns an unquoted $250 into 50. */
 export function amountOf(text: string): Amount {
   const usdc = USDC_FORM.exec(text);
   const tokens = TOKENS_FORM.exec(text);
@@ -39,7 +39,7 @@ export function amountOf(text: string): Amount {
   throw new UsageError(`${text} is no amount: ${AMOUNT_WORDS}${why}`);
 }
 
-/** Previews what `buy` and `sell` of the SDK would do, and sends nothing. */
+/** Previews the orders that the SDK's `buy` and `sell` would place, and sends nothing. */
 export async function takingOf(
   client: ExchangeClient,
   marketId: string,

@@ -1,4 +1,4 @@
-/** The surroundings of the program, as an argument: a test gives its own. */
+/** The environment of the program, as an argument, so that a test can replace it. */
 import type { Readable } from 'node:stream';
 import type { Clock } from '../../../base/clock.ts';
 
@@ -21,7 +21,7 @@ export type Terminal = {
   readonly err: Output;
   readonly input: Input;
   readonly clock: Clock;
-  /** Aborted when the person wants the program to end. */
+  /** Aborted when the person ends the program. */
   readonly interrupted: AbortSignal;
 };
 
@@ -31,7 +31,7 @@ export function untilInterrupted({ interrupted }: Terminal): Promise<void> {
   return new Promise((resolve) => interrupted.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-/** Resolves after the time, or when the program is interrupted. @returns whether the time has passed. */
+/** Resolves after the time, or when the program is interrupted. @returns true if the time has passed. */
 export function pause({ interrupted }: Terminal, ms: number): Promise<boolean> {
   if (interrupted.aborted) return Promise.resolve(false);
   return new Promise((resolve) => {
@@ -50,13 +50,13 @@ export function writeLine(out: Output, line: string): Promise<void> {
   return written(out, `${line}\n`);
 }
 
-/** Resolves once more may follow: a reader that is slow is waited for. */
+/** Resolves once more output may follow: waits for a slow reader. */
 export async function written(out: Output, text: string): Promise<void> {
   if (out.write(text) || out.once === undefined) return;
   await new Promise<void>((resolve) => out.once!('drain', resolve));
 }
 
-/** Colours are for a person who looks at a terminal and has not declined them (no-color.org). */
+/** Colours are for a person who reads at a terminal and has not declined them (no-color.org). */
 function hasColour(out: Output, env: NodeJS.ProcessEnv): boolean {
   if (env['NO_COLOR'] !== undefined && env['NO_COLOR'] !== '') return false;
   if (env['FORCE_COLOR'] !== undefined && env['FORCE_COLOR'] !== '0') return true;

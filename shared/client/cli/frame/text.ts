@@ -1,4 +1,4 @@
-/** Values as a terminal shows them: amounts with their point, columns that stand under each other. */
+/** Formats values for a terminal: amounts with their decimal point, and aligned columns. */
 import { sumToDecimal } from '../../../base/units.ts';
 
 const GAP = '  ';
@@ -9,7 +9,7 @@ export function decimal(atomic: string | number | bigint): string {
   return value < 0n ? `-${sumToDecimal(-value)}` : sumToDecimal(value);
 }
 
-/** A price as every table has it: exact, and with two decimals at least. Null stays. */
+/** A price in the form of every table: exact, with at least two decimals. Null stays null. */
 export function shownPrice<P extends string | number | null | undefined>(
   price: P,
 ): string | Exclude<P, string | number> {
@@ -22,10 +22,10 @@ export function outcomeName(index: number): string {
   return index === 0 ? 'Yes' : 'No';
 }
 
-/** Cells of a row; a number stands at the right of its column. */
+/** The cells of a row; a number is aligned to the right. */
 export type Row = readonly (string | number | null | undefined)[];
 
-/** A head and rows in columns, each as wide as its widest cell; the last one ends where its text does. */
+/** A head and rows in columns, each as wide as its widest cell; the last column is not padded. */
 export function columns(head: readonly string[], rows: readonly Row[], nothing = 'none'): string[] {
   if (rows.length === 0) return [nothing];
   const cells = rows.map((row) => head.map((_, at) => printable(row[at] ?? '-')));
@@ -39,7 +39,7 @@ export function columns(head: readonly string[], rows: readonly Row[], nothing =
   return [line(head.map((title) => title.toUpperCase())), ...cells.map(line)];
 }
 
-/** One value a line, the names in a column. What is undefined has no line. */
+/** One value per line, the names in a column. An undefined value has no line. */
 export function facts(pairs: readonly (readonly [string, string | number | boolean | null | undefined])[]): string[] {
   const shown = pairs.filter(([, value]) => value !== undefined);
   const width = Math.max(0, ...shown.map(([name]) => name.length));
@@ -47,13 +47,16 @@ export function facts(pairs: readonly (readonly [string, string | number | boole
 }
 
 /**
- * A terminal obeys or hides these: control and format characters, separators of lines, halves of pairs, and whatever is
- * shown as nothing. The two selectors of how an emoji is drawn are left.
+ * Characters that control a terminal, or that it hides: control and format characters, line separators, unpaired
+ * surrogates, and all invisible characters. The two selectors of how an emoji is drawn are allowed.
  */
 const HIDDEN = /(?![\ufe0e\ufe0f])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 const MARK = '\u00b7';
 
-/** Titles come from others: what would move the cursor, change colours or be hidden is shown as a mark. */
+/**
+ * Titles come from other people, so characters that would move the cursor, change colours or be hidden are shown as a
+ * mark.
+ */
 export function printable(value: string | number | boolean): string {
   return String(value).replace(HIDDEN, MARK);
 }
@@ -73,7 +76,7 @@ function escaped(sign: string): string {
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
 }
 
-/** A file without the byte order mark that some editors put before the first letter. */
+/** Removes the byte order mark that some editors put at the beginning of a file. */
 export function withoutMark(text: string): string {
   return text.startsWith('\ufeff') ? text.slice(1) : text;
 }

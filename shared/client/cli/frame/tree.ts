@@ -2,11 +2,11 @@
 import type { ArgumentSpec, Command, CommandGroup, OptionSpec } from './command.ts';
 import { GLOBAL_OPTIONS } from './globalOptions.ts';
 
-/** A word of the command line with the words that may follow it; `command` where it can be called. */
+/** A word of the command line with the words that may follow it; `command` if it can be called. */
 export type Node = { readonly path: string; readonly children: readonly Child[]; readonly command: Command | null };
 type Child = { readonly word: string; readonly summary: string };
 
-/** The program itself first, with the path of no word. */
+/** The program itself comes first, with an empty path. */
 export function nodesOf(groups: readonly CommandGroup[]): Node[] {
   const commands = groups.flatMap((group) => group.commands);
   const paths = new Set<string>(['']);
@@ -46,12 +46,14 @@ export function argumentsOf(command: Command | null): [string, ArgumentSpec][] {
   return Object.entries(command?.arguments ?? {});
 }
 
-/** The options after which a word is their value, with their dashes. */
+/** The options that are followed by a value, with their dashes. */
 export function valueOptions(nodes: readonly Node[]): string[] {
   const options = nodes.flatMap(({ command }) => optionsOf(command));
   return [...new Set(options.filter(([, { value }]) => value !== undefined).map(([name]) => `--${name}`))];
 }
 
-/** For every shell: the names of the profiles are the keys at this depth of the settings, which pmx writes itself. */
+/**
+ * Works in every shell: the names of the profiles are the keys at this depth of the settings, which pmx writes itself.
+ */
 export const LIST_PROFILES = `sed -n 's/^    "\\([^"]*\\)": {.*/\\1/p'`;
 export const SETTINGS_FILE = 'open-prediction-exchange/config.json';
