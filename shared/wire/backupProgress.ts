@@ -1,6 +1,6 @@
-/** The progress of a backup: its program sends it to the exchange that has started it. */
+/** The progress of a backup, which its program sends to the exchange that started it. */
 export type BackupProgress = {
-  /** Bytes of the data directory that are read. */
+  /** The bytes of the data directory that have been read. */
   readonly readBytes: number;
   readonly directoryBytes: number;
 };

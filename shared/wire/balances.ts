@@ -5,8 +5,8 @@
  *   row 0       cells: available USDC of each account             one 64-bit integer each, written by every shard
  *   row 1 + k   applied: the sum shard k has added to each cell   one double each, written by shard k
  *
- * After the MAX_ACCOUNTS cells of an applied row follows the number of those that may differ from 0, so that `restore`
- * need not walk a million.
+ * After its MAX_ACCOUNTS cells an applied row has the number of cells that may differ from 0, so that `restore` need
+ * not visit a million.
  *
  * A single shard needs no cells: its applied row is the balance, so row 0 stays untouched, nothing is atomic and
  * nothing is allocated. With several shards, every atomic operation on a 64-bit cell allocates a bigint.
@@ -59,7 +59,7 @@ export class Balances {
     return Number(Atomics.load(this.#cells, account));
   }
 
-  /** Debits the amount if all of it is available; of two shards that need the same last dollar only one succeeds. */
+  /** Debits the amount if all of it is available; if two shards need the same last dollar, only one succeeds. */
   tryDebit(account: number, micro: number): boolean {
     if (this.#isAlone ? this.#applied[account] < micro : !this.#tryDebitCell(account, BigInt(micro))) return false;
     this.#note(account, -micro);

@@ -1,24 +1,24 @@
 /**
  * Pages of the catalogue, from the gateway to the projector: control.db is locked by the gateway's connection, so the
- * projector asks for the changes after the revision it has, one page after the other, over a channel between the two
- * threads. A question that finds nothing newer is answered at the next change.
+ * projector asks for the changes after its own revision, page by page, over a channel between the two threads. If there
+ * is nothing newer, the answer comes at the next change.
  */
 
 /** The projector's question. */
 export type CatalogQuestion = { readonly after: number };
 
 export type CatalogPage = {
-  /** The revision after which the page starts: that of the question, or 0. */
+  /** The revision after which the page starts: the question's revision, or 0. */
   readonly after: number;
-  /** The last revision in it. */
+  /** The last revision on the page. */
   readonly revision: number;
-  /** The catalogue has more changes than these. */
+  /** True if the catalogue has more changes. */
   readonly hasMore: boolean;
-  /** The catalogue is an older one than that of the question: what is known of it is void. */
+  /** True if the catalogue is older than the question's: then the projector discards everything that it knows of it. */
   readonly startsOver: boolean;
-  /** The number of markets now: indexes from here on belong to no market. */
+  /** The present number of markets: higher indexes belong to no market. */
   readonly marketCount: number;
-  /** Each is as it is now, once. */
+  /** Each changed market once, as it is now. */
   readonly markets: readonly CatalogMarket[];
   readonly events: readonly CatalogEvent[];
 };
@@ -26,12 +26,12 @@ export type CatalogPage = {
 export type CatalogMarket = {
   readonly index: number;
   readonly uuid: Uint8Array;
-  /** Index of its event. */
+  /** The index of its event. */
   readonly event: number | null;
   readonly title: string;
   readonly description: string;
   readonly category: string;
-  /** Index in DEPLOY_STATUS_NAMES. */
+  /** The index in DEPLOY_STATUS_NAMES. */
   readonly deployStatus: number;
   readonly updatedMs: number;
 };

@@ -3,7 +3,7 @@ import { assert } from '../base/assert.ts';
 import { CLIENT_ID_MAX_BYTES, EXTENDED_PLACE } from './commands.ts';
 import { EVENT } from './events.ts';
 
-/** The id in the ORDER_TAG event at `word`; null when the order has none. */
+/** The id in the ORDER_TAG event at `word`; null if the order has none. */
 export function readClientId(words: Uint32Array, word: number): string | null {
   const length = words[word + EVENT.ORDER_TAG.clientIdBytes];
   assert(length <= CLIENT_ID_MAX_BYTES, 'clientId: a client order id has at most 64 bytes');

@@ -1,33 +1,34 @@
 /**
  * The administrator's program asks a running exchange for a copy of its control.db: over a socket in the data
- * directory, which only the user of the exchange can open. A connection is one request; its end is the end of the copy.
+ * directory, which only the user of the exchange can open. A connection is one request; when it ends, the copy is
+ * deleted.
  *
  *   program ──connects──► exchange ──ControlCopyNews, a line of JSON each──► program ──reads the file, closes──►
  */
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** In the data directory. */
+/** The name of the socket in the data directory. */
 export const CONTROL_COPY_SOCKET = 'backup.sock';
 /** The folder in the data directory for the copy. */
 export const CONTROL_COPY_FOLDER = 'backing-up';
 
 export type ControlCopyNews =
-  /** Another connection has one. */
+  /** Another connection already has a copy. */
   | { readonly busy: true }
   | { readonly failed: string }
   | {
       /** The name of the copy in the data directory. */
       readonly copied: string;
-      /** By shard, the last record that the journals have to have beside it. */
+      /** By shard: the last record that the journals must have beside it. */
       readonly cuts: readonly number[];
       readonly takenMs: number;
     };
 
-/** The system takes names of sockets up to about this length. */
+/** The system limits names of sockets to about this length. */
 const LONGEST_PATH = 100;
 
-/** Calls `work` with a name of the socket that the system takes, however long that of the directory is. */
+/** Calls `work` with a name of the socket that is short enough for the system, however long the directory's name is. */
 export function withSocketPath<T>(directory: string, work: (path: string) => T): T {
   const path = join(directory, CONTROL_COPY_SOCKET);
   if (Buffer.byteLength(path) <= LONGEST_PATH || process.platform !== 'linux') return work(path);

@@ -1,6 +1,6 @@
 /**
- * The order of a record as the body of its route, its members in the order of RULES.md 8.21: what a key of a record is
- * bound to, and what a client holds against the body that it was asked to send.
+ * The order of a record as the body of its route, with its members in the order of RULES.md 8.21. A key in a record is
+ * bound to this body, and a client compares it with the body that it was asked to send.
  */
 import { type Outcome, SELF_TRADE_NAMES, SIDE_NAMES, TIME_IN_FORCE_NAMES } from '../base/codes.ts';
 import { ADDRESS_BYTES, toHex, uint256ToDecimal } from '../base/hex.ts';

@@ -1,4 +1,4 @@
-/** The files of a member of a cluster before they are opened, and the copy of them for one that joins. */
+/** The files of a member of a cluster before they are opened, and the copies of them for a joining member. */
 import { join } from 'node:path';
 import { STREAM } from './replication.ts';
 
@@ -6,13 +6,16 @@ import { STREAM } from './replication.ts';
 export type RecordsToRejoin = {
   readonly path: string;
   readonly stream: number;
-  /** It keeps what takes its records back; another one takes back what it has to by itself, as rows of the log come. */
+  /**
+   * True if the file keeps the statements that undo its records; other files undo what they must by themselves, while
+   * they follow rows of the log.
+   */
   readonly hasUndo: boolean;
 };
 
 /**
- * The files with records in the directory of a member. idempotency.db and audit.log take back by themselves what the
- * log has otherwise, and settlement.db is never ahead of it.
+ * The files with records in the directory of a member. idempotency.db and audit.log undo by themselves what differs
+ * from the log, and settlement.db is never ahead of it.
  */
 export function recordFilesOf(directory: string): readonly RecordsToRejoin[] {
   return [
@@ -29,9 +32,9 @@ export type DirectoryToPrepare = {
   readonly records: readonly RecordsToRejoin[];
 };
 
-/** A copy of control.db for a member that joins. */
+/** A copy of control.db for a joining member. */
 export type ControlCopy = {
   readonly path: string;
-  /** It has this record. */
+  /** The copy contains this record. */
   readonly atLeast: number;
 };

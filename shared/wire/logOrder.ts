@@ -4,9 +4,9 @@
  * Owner: the replication thread writes, the gateway thread reads.
  *
  * Invariants:
- *   LOGORDER-1  Rows come in the order of the log, each once in the life of the process.
- *   LOGORDER-2  A row is put in before this process can see what follows from it: on a leader before `held` covers it,
- *               on a standby before it is posted. It may become visible later where the ring is full.
+ *   LOGORDER-1  Rows come in the order of the log, each once per process.
+ *   LOGORDER-2  A row is put in before this process can see its consequences: on a leader before `held` covers it, on a
+ *               standby before it is posted. If the ring is full, it may become visible later.
  */
 import { record, safe, u32 } from './layout.ts';
 import { readSafe, writeSafe } from './record.ts';
@@ -26,12 +26,12 @@ export const LOG_ORDER_ROW = record(
   'The name of a row that the replicated log holds.',
 );
 const ROW_TYPE = 1;
-/** Room for 32,768 rows: those of many seconds. */
+/** Room for 32,768 rows: the rows of many seconds. */
 const RING_BYTES = 1 << 20;
-/** Time between two attempts to put into a full ring what waits. */
+/** The time between two attempts to put waiting rows into a full ring. */
 const FLUSH_MS = 5;
 
-/** A row of the log: what its stream has up to it. */
+/** A row of the log: its stream, and the sequence number up to which the stream goes with it. */
 export type OrderedRow = { readonly stream: number; readonly sequence: number; readonly position: number };
 
 export function createLogOrder(): SharedArrayBuffer {
@@ -85,7 +85,7 @@ export class LogOrderConsumer {
     this.#ring = new RingConsumer(buffer);
   }
 
-  /** Appends the rows that have come to `rows`. */
+  /** Appends the rows that have arrived to `rows`. */
   read(rows: OrderedRow[]): void {
     const { words } = this.#ring;
     for (let word = this.#ring.next(); word >= 0; word = this.#ring.next()) {

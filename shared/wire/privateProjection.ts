@@ -30,7 +30,7 @@ const WITHOUT_BITS = 0xffffff;
 /** The journal record that an event is part of. */
 type PrivateOrigin = { readonly shard: number; readonly shardSequence: number; readonly timeMs: number };
 
-/** An order right after the event that the frame reports. */
+/** An order as it is right after the event that the frame reports. */
 export type PrivateOrder = {
   readonly market: number;
   /** As in PLACE. */
@@ -50,7 +50,7 @@ export type PrivateOrder = {
   readonly remainingLots: number;
 };
 
-/** Writes the first status of an order. The words of the record are still zero, here and below. */
+/** Writes the first status of an order. Here and below, the words of the record are still zero. */
 export function writePlaced({ words, word }: RecordView, from: PrivateOrigin, order: PrivateOrder): void {
   writeStatus(words, word, from, order, ORDER_STATUS.OPEN, REASON_PLACED);
 }
@@ -69,7 +69,7 @@ export function writeClosed(
 
 /**
  * Writes the frame of one party of a fill: the FILL event is at `event` in `events`.
- * @param afterMicros how long after its record the fill was (shared/base/fillTimes.ts)
+ * @param afterMicros the time from the record to the fill (shared/base/fillTimes.ts)
  */
 export function writeFill(
   { words, word }: RecordView,

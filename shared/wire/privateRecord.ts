@@ -78,7 +78,7 @@ export function packRole(role: Role, afterMicros: number): number {
   return (role | ((afterMicros + 1) << 1)) >>> 0;
 }
 export const roleOf = (word: number): Role => (word & 1) as Role;
-/** Null in a frame of a version that did not have it. */
+/** Null in a frame of a version without this field. */
 export const afterMicrosOf = (word: number): number | null => (word >>> 1 === 0 ? null : (word >>> 1) - 1);
 
 export const REASON_PLACED = 0xff;
@@ -89,7 +89,7 @@ export const REASON_NAMES: readonly string[] = [PLACED_NAME, ...CLOSE_REASON_NAM
 /** A record in memory: the words and its offset. */
 export type RecordView = { readonly words: Uint32Array; readonly word: number };
 
-/** The client order id of a frame's order; null when it has none. */
+/** The client order id of a frame's order; null if it has none. */
 export function clientIdOf({ words, word }: RecordView): string | null {
   return readText(words, word + PRIVATE_FRAME.clientId, CLIENT_ID_MAX_BYTES) || null;
 }

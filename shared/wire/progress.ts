@@ -31,7 +31,7 @@ export const BELLS = record(
   'The words of the progress memory on which threads wait: the cells follow.',
 );
 const CELLS_BYTES = 56;
-/** Nothing settles on a chain, so no journal waits for that. */
+/** Nothing settles on a chain, so no journal waits for settlement. */
 const NO_SETTLEMENT = BigInt(Number.MAX_SAFE_INTEGER);
 const PROJECTOR_BYTES = 40;
 
@@ -88,7 +88,7 @@ export class Progress {
     this.ringProjector();
   }
 
-  /** Wakes the projector if it sleeps: there is something to follow. */
+  /** Wakes the projector if it sleeps, because there is something to follow. */
   ringProjector(): void {
     Atomics.add(this.#bells, BELLS.commit, 1);
     if (Atomics.load(this.#bells, BELLS.projectorAsleep) === 1) Atomics.notify(this.#bells, BELLS.commit);
@@ -113,7 +113,7 @@ export class Progress {
     this.#ringReaders();
   }
 
-  /** Milliseconds from which on the history in the read model is complete; 0: from the first record on. */
+  /** The time in milliseconds from which the history in the read model is complete; 0: from the first record. */
   historyFromMs(): number {
     return Number(Atomics.load(this.#history, 0));
   }
@@ -122,7 +122,7 @@ export class Progress {
     Atomics.store(this.#history, 0, BigInt(timeMs));
   }
 
-  /** Grows whenever another file may be in the place of read.db: a reader then opens it again. */
+  /** Grows whenever read.db may have been replaced by another file: a reader then opens it again. */
   generation(): number {
     return Number(Atomics.load(this.#generation, 0));
   }
@@ -141,7 +141,7 @@ export class Progress {
     return Atomics.load(this.#doubt, 0) === BigInt(generation);
   }
 
-  /** True while read.db is made anew: it shows an exchange of earlier. */
+  /** True while read.db is being rebuilt: then it shows an earlier state of the exchange. */
   isBeingMade(): boolean {
     return Atomics.load(this.#making, 0) === 1n;
   }
@@ -156,8 +156,8 @@ export class Progress {
   }
 
   /**
-   * The shard may delete rows up to this sequence: they are covered by two good snapshots, and read.db and
-   * settlement.db have what follows from them also after a power cut.
+   * The shard may delete rows up to this sequence number: two intact snapshots cover them, and read.db and
+   * settlement.db have their consequences even after a power cut.
    */
   trimmable(shard: number): number {
     const durable = Math.min(Number(Atomics.load(this.#trimmable, shard)), this.#keptOf(shard));
@@ -169,12 +169,12 @@ export class Progress {
     return Math.min(Number(Atomics.load(this.#trimmable, shard)), this.projected(shard)) > this.#keptOf(shard);
   }
 
-  /** read.db has the records up to this sequence on the disk. */
+  /** read.db has the records up to this sequence number on disk. */
   setKept(shard: number, shardSequence: number): void {
     Atomics.store(this.#kept, shard, BigInt(shardSequence));
   }
 
-  /** settlement.db has the records up to this sequence on the disk. Never called where nothing settles on a chain. */
+  /** settlement.db has the records up to this sequence number on disk. Never called if nothing settles on a chain. */
   setSettled(shard: number, shardSequence: number): void {
     Atomics.store(this.#settled, shard, BigInt(shardSequence));
   }
@@ -187,7 +187,7 @@ export class Progress {
     Atomics.store(this.#trimmable, shard, BigInt(shardSequence));
   }
 
-  /** The gateway's log of private frames has the frames of all records before this one, also after a power cut. */
+  /** The gateway's log of private frames has the frames of all records before this one, even after a power cut. */
   logged(shard: number): number {
     return Number(Atomics.load(this.#logged, shard));
   }
@@ -196,7 +196,7 @@ export class Progress {
     Atomics.store(this.#logged, shard, BigInt(shardSequence));
   }
 
-  /** Bytes that the journal can take on a full disk, as of the shard's last housekeeping. */
+  /** The bytes that the journal can still take on a full disk, as of the shard's last housekeeping. */
   reserveBytes(shard: number): number {
     return Number(Atomics.load(this.#reserve, shard));
   }
@@ -218,7 +218,7 @@ export class Progress {
   }
 
   /**
-   * Blocks the projector for `timeoutMs`, but only as long as no reader waits for it: the commits meanwhile become one
+   * Blocks the projector for `timeoutMs`, but only while no reader waits for it: the commits of that time become one
    * transaction instead of many, and the processors stay free for orders.
    */
   lingerUnlessAwaited(timeoutMs: number): void {

@@ -16,7 +16,7 @@ export type SignedTransfer = {
 export type RailHead = {
   readonly block: number;
   readonly finalizedBlock: number;
-  /** The time of the finalized block: what was not in it then never is in it. */
+  /** The time of the finalized block: a transaction that was not in it by then never will be. */
   readonly finalizedSec: number;
 };
 
@@ -25,7 +25,7 @@ export type RailTransfer = {
   readonly from: string;
   readonly to: string;
   readonly valueMicro: number;
-  /** Of the authorization that allowed it; null for a transfer by other means. */
+  /** The nonce of the authorization that allowed it; null for a transfer by other means. */
   readonly nonce: string | null;
 };
 
@@ -34,9 +34,9 @@ export type RailTransaction = {
   readonly status: 'pending' | 'mined' | 'reverted';
   /** Null while pending. */
   readonly block: number | null;
-  /** Of a mined transaction. */
+  /** The transfers of a mined transaction. */
   readonly transfers: readonly RailTransfer[];
-  /** Why it was reverted, as far as the rail says. */
+  /** The reason of the revert, as far as the rail states it. */
   readonly reason: string | null;
 };
 
@@ -44,7 +44,10 @@ export type AuthorizationState =
   | { readonly state: 'unused' }
   | { readonly state: 'used' | 'cancelled'; readonly txHash: string; readonly block: number };
 
-/** A transaction of the relayer: what is signed, what is sent, and the hash by which the rail knows it. */
+/**
+ * A transaction of the relayer: the text that is signed, the bytes that are sent, and the hash by which the rail knows
+ * it.
+ */
 export type Envelope = { readonly unsigned: string; readonly signed: string; readonly txHash: string };
 
 export type EnvelopeFields = {
@@ -58,18 +61,18 @@ export type EnvelopeFields = {
 };
 
 /**
- * `accepted`: the rail has it, also when it had it before. `nonce_too_low`: a transaction with this account nonce is in
- * a block, most likely our own. The others: it cannot be in any pool.
+ * `accepted`: the rail has it, perhaps from before. `nonce_too_low`: a transaction with this account nonce is in a
+ * block, most likely our own. With the other results it cannot be in any pool.
  */
 export type BroadcastResult = 'accepted' | 'nonce_too_low' | 'underpriced' | 'refused';
 
-/** Why a transfer would not succeed now; the account's own reasons come before those of the token. */
+/** The reason why a transfer would fail now; the account's own reasons precede those of the token. */
 export type PreflightFault = 'insufficient_balance' | 'blocked' | 'not_in_time' | 'nonce_used' | 'signature';
 
 type Nothing = Readonly<Record<string, never>>;
 
 export type RailQuestions = {
-  /** The domain of the token, as it says itself and as its separator proves. */
+  /** The domain of the token, as the token states it and as its separator proves. */
   readonly railDomain: {
     readonly ask: Nothing;
     readonly answer: {
@@ -82,7 +85,7 @@ export type RailQuestions = {
   readonly railHead: { readonly ask: Nothing; readonly answer: RailHead };
   readonly railBalance: { readonly ask: { readonly address: string }; readonly answer: number };
   readonly railReachable: { readonly ask: { readonly address: string }; readonly answer: boolean };
-  /** By the key of the address, or by the contract that is there (EIP-1271). */
+  /** True if the key of the address has signed, or the contract at the address says so (EIP-1271). */
   readonly railSigned: {
     readonly ask: { readonly address: string; readonly digest: string; readonly signature: string };
     readonly answer: boolean;

@@ -53,7 +53,7 @@ export class RecordBuffer implements RecordMemory {
     this.lengthBytes = lengthBytes;
   }
 
-  /** Drops the first `bytes`, which have been read: the others move to the front. */
+  /** Drops the first `bytes`, which have been read, and moves the rest to the front. */
   dropFirst(bytes: number): void {
     assert(bytes <= this.lengthBytes, 'record: there is as much to drop');
     this.words.copyWithin(0, bytes >>> 2, this.lengthBytes >>> 2);
@@ -68,7 +68,7 @@ export class RecordBuffer implements RecordMemory {
     return word;
   }
 
-  /** Like `append`, but leaves all words except the length unchanged: the caller writes every one of them. */
+  /** Like `append`, but leaves all words except the length unchanged: the caller writes each of them. */
   claim(lengthBytes: number, typeAndVersion: number): number {
     const start = this.lengthBytes;
     const end = start + lengthBytes;

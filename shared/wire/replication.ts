@@ -2,8 +2,8 @@
  * The memory and the records by which a process takes part in a replicated log (engine/replication/README.md).
  *
  * The log holds rows of several streams in one total order. A stream below FIRST_GATEWAY_STREAM is the journal of the
- * shard with that number; the others are the changes of the gateway's own databases. Each stream has a sequence of its
- * own, without gaps in what it counts: a journal's row ends with the sequence of its last record.
+ * shard with that number; the others are the changes of the gateway's own databases. Each stream has its own sequence
+ * numbers, without gaps: a journal's row ends with the number of its last record.
  *
  * Owner: the replication thread writes the memory, all other threads read. An outbox has one thread that writes, a
  * shard or the gateway, and the replication thread that reads.
@@ -12,12 +12,13 @@
  *            | held: one for each stream, shards first
  *
  * Invariants:
- *   REPLICATION-1  `held` of a stream only grows. What it covers is in the log for good: no failover takes it away.
+ *   REPLICATION-1  `held` of a stream only grows. The rows that it covers are in the log for good: no failover removes
+ *                  them.
  *   REPLICATION-2  Cells are stored before the bell is changed and before a shard is woken. A waiter reads the bell
  *                  before the cells, and a shard sets ASLEEP of its command ring before it looks at them once more, so
  *                  no wake-up is lost.
  *   REPLICATION-3  An outbox gives rows in the order in which they were put, each whole or not at all.
- *   REPLICATION-4  The state `lost` is the last one: this process acknowledges nothing any more.
+ *   REPLICATION-4  The state `lost` is final: this process acknowledges nothing more.
  *   REPLICATION-5  The formats of a lead are stored before its epoch, and stay (FORMATS-1).
  */
 import { assert } from '../base/assert.ts';
@@ -43,15 +44,15 @@ const OWN_CELLS = FIRST_FORMAT + LAYOUTS.length;
 export const LEASE_MS = 2000;
 
 /**
- * A row that waits to get into the log, and one that is there: `position` counts the rows of all streams, and `lead` is
+ * A row that waits to get into the log, and a row of the log: `position` counts the rows of all streams, and `lead` is
  * the random number of the lead in which it was added.
  */
 export type NewRow = { readonly stream: number; readonly sequence: number; readonly bytes: Uint8Array };
 export type LogRow = NewRow & { readonly position: number; readonly epoch: number; readonly lead: number };
 
 /**
- * `stalled`: this process leads, and the log has taken nothing for a while although rows wait. It is `leader` again
- * when the log takes them.
+ * `stalled`: this process leads, and the log has accepted nothing for a while although rows wait. It becomes `leader`
+ * again when the log accepts them.
  */
 const STATES = ['starting', 'standby', 'leader', 'stalled', 'lost'] as const;
 export type ReplicationState = (typeof STATES)[number];
@@ -87,7 +88,7 @@ export class Replication {
     this.#held = new BigInt64Array(buffer, REPLICATION.BYTES + 8 * OWN_CELLS);
   }
 
-  /** The last sequence of the stream that the log holds; 0 when it holds none. */
+  /** The last sequence number of the stream that the log holds; 0 if it holds none. */
   held(stream: number): number {
     return Number(Atomics.load(this.#held, this.#cellOf(stream)));
   }
@@ -113,12 +114,12 @@ export class Replication {
     return new AgeClock(this.#own.subarray(AHEAD, AHEAD + 1), times);
   }
 
-  /** The time, by `ages`, when this process sent its last renewal of the lease that was not in vain. */
+  /** The time, by `ages`, at which this process sent its last successful renewal of the lease. */
   renewedMs(): number {
     return Number(Atomics.load(this.#own, RENEWED));
   }
 
-  /** No thread waits for it. */
+  /** No thread waits for this cell. */
   setRenewed(sentMs: number): void {
     Atomics.store(this.#own, RENEWED, BigInt(Math.floor(sentMs)));
   }
@@ -216,7 +217,7 @@ export class OutboxProducer {
     return this.#waiting.length > 0;
   }
 
-  /** Puts a row in, or behind those that wait for room. Its bytes may be used again at once. */
+  /** Puts a row in, or behind the rows that wait for room. Its bytes may be reused at once. */
   put(row: NewRow): void {
     if (!this.isWaiting && this.#write(row)) {
       this.#ring.publish();
@@ -226,16 +227,16 @@ export class OutboxProducer {
     this.flush();
   }
 
-  /** Puts in what waits, as far as there is room. @returns whether nothing waits any more. */
+  /** Puts in waiting rows, as far as there is room. @returns true if nothing waits any more. */
   flush(): boolean {
-    // Publishing nothing would wake the replication thread once for every batch that is held.
+    // An empty publish would wake the replication thread once for every held batch.
     if (!this.isWaiting) return true;
     while (this.isWaiting && this.#write(this.#waiting[0])) this.#waiting.shift();
     this.#ring.publish();
     return !this.isWaiting;
   }
 
-  /** Writes the row from the current offset on. @returns whether that was all of it. */
+  /** Writes the row from the current offset on. @returns true if that was all of it. */
   #write({ stream, sequence, bytes }: NewRow): boolean {
     const ring = this.#ring;
     do {
@@ -261,14 +262,14 @@ export class OutboxProducer {
 /** The side of an outbox that takes rows out of it. */
 export class OutboxConsumer {
   readonly #ring: RingConsumer;
-  /** The row of which a part was read, and no last one yet. */
+  /** A row of which only a first part was read. */
   #partial: NewRow | null = null;
 
   constructor(buffer: SharedArrayBuffer) {
     this.#ring = new RingConsumer(buffer);
   }
 
-  /** The next row, in memory of its own, or null when there is none. */
+  /** The next row, in its own memory, or null if there is none. */
   next(): NewRow | null {
     const { words, bytes } = this.#ring;
     for (let word = this.#ring.next(); word >= 0; word = this.#ring.next()) {

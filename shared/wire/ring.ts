@@ -40,7 +40,7 @@ export class RingProducer {
   #claimed: number;
   #released: number;
 
-  /** @param bell RING-5. The ring at which the consumer sleeps, where that is another one. */
+  /** @param bell RING-5. The ring at which the consumer sleeps, if that is a different one. */
   constructor(buffer: SharedArrayBuffer, bell = buffer) {
     this.capacity = buffer.byteLength - DATA;
     this.#mask = this.capacity - 1;
@@ -82,12 +82,12 @@ export class RingProducer {
     return word;
   }
 
-  /** Free bytes by the last known cursor of the consumer: never more than there are. */
+  /** Free bytes by the last known cursor of the consumer; the true number may be larger. */
   freeBytes(): number {
     return this.capacity - ((this.#claimed - this.#released) >>> 0);
   }
 
-  /** Bytes the consumer has not released yet, for gauges. */
+  /** The number of bytes that the consumer has not released yet, for gauges. */
   usedBytes(): number {
     return (this.#claimed - (Atomics.load(this.#control, RELEASED) >>> 0)) >>> 0;
   }
@@ -170,7 +170,7 @@ export class RingConsumer {
     }
   }
 
-  /** Releases the space of the records read so far: of all, or only of those before the one at `keepWord`. */
+  /** Releases the space of the records read so far: of all, or only of the records before the one at `keepWord`. */
   release(keepWord = -1): void {
     assert(keepWord * 4 < this.capacity, 'RING-2: a record that is kept lies in the ring');
     const released = keepWord < 0 ? this.#position : this.#position - this.#bytesFrom(keepWord);
@@ -181,7 +181,7 @@ export class RingConsumer {
     }
   }
 
-  /** Of two records that were read and not released, the one that was read first. */
+  /** Of two records that were read and not released, returns the one that was read first. */
   olderOf(word: number, other: number): number {
     return this.#bytesFrom(word) >= this.#bytesFrom(other) ? word : other;
   }

@@ -1,7 +1,7 @@
 /**
  * The measurements that a shard makes of itself, in memory that the gateway reads for its metrics. The cells outlive a
- * thread of the shard: the next one counts on.
- * Owner: the thread of the shard writes its part; the gateway reads.
+ * thread of the shard: its successor continues the counts. Owner: the thread of the shard writes its part; the gateway
+ * reads.
  *
  *   buffer   the part of shard 0 | the part of shard 1 | …
  *   part     a histogram for each of HISTOGRAMS, a 64-bit cell for each of COUNTS, and one for each of MEMORY_KINDS
@@ -13,22 +13,25 @@ import { MEMORY_KINDS, type ThreadMemory } from '../base/threadMemory.ts';
 const BATCH_BOUNDS: readonly number[] = [1, 2, 4, 8, 16, 32, 64];
 
 const HISTOGRAMS = {
-  /** From the moment the gateway wrote a command until it runs, exact to the millisecond. */
+  /** The time from the moment the gateway wrote a command until it runs, exact to the millisecond. */
   queueSec: DURATION_BOUNDS_SEC,
-  /** The commands of a batch that was committed. */
+  /** The number of commands in a committed batch. */
   batchCommands: BATCH_BOUNDS,
-  /** Running the commands of such a batch, and waiting for more of them. */
+  /** The time of running the commands of such a batch, and of waiting for more of them. */
   runSec: DURATION_BOUNDS_SEC,
-  /** Making the batch durable. */
+  /** The time of making the batch durable. */
   commitSec: DURATION_BOUNDS_SEC,
-  /** Handing its events to the gateway. */
+  /** The time of passing its events to the gateway. */
   publishSec: DURATION_BOUNDS_SEC,
-  /** The signatures that were checked together. */
+  /** The number of signatures that were checked together. */
   batchSignatures: BATCH_BOUNDS,
 } as const;
 
 const COUNTS = [
-  /** Signatures that this thread has decided alone and in batches, and those decided by verifier threads. */
+  /**
+   * Signatures that this thread decided alone, signatures decided in batches, and signatures decided by verifier
+   * threads.
+   */
   'checksAlone',
   'checksTogether',
   'checksByVerifiers',
@@ -36,7 +39,7 @@ const COUNTS = [
   'undecidedBatches',
   /** Wrong signatures after which an account was kept out of batches. */
   'keptOutOfBatches',
-  /** Orders that the shard has ever accepted: a state, which is set. */
+  /** The number of orders that the shard has ever accepted: a state, which is set. */
   'ordersEver',
 ] as const;
 
@@ -74,7 +77,7 @@ export class ShardMeters {
     return this.#counts[COUNTS.indexOf(name)];
   }
 
-  /** Of the checkpointer, which the thread of the shard has started; null before it has. */
+  /** The memory of the checkpointer, which the shard's thread starts; null before. */
   get checkpointerMemory(): ThreadMemory | null {
     if (this.#memory[0] === 0) return null;
     return Object.fromEntries(MEMORY_KINDS.map((kind, index) => [kind, this.#memory[index]])) as ThreadMemory;

@@ -1,15 +1,15 @@
-/** When snapshots of shards are due: for the thread that makes them, and for the gateway, which starts it then. */
+/** Says when snapshots of shards are due: for the thread that makes them, and for the gateway, which then starts it. */
 import type { Progress } from './progress.ts';
 
-/** At the stop a snapshot of as many rows is worth its time: it saves the next start their replay. */
+/** At a stop, a snapshot of at least this many rows is worth its time, because the next start need not replay them. */
 const WORTH_AT_STOP = 1000;
 
-/** The rows since the last snapshot from which on the next one is made. */
+/** The number of rows since the last snapshot at which the next one is made. */
 export function rowsDue(everyRecords: number, isStopping: boolean): number {
   return isStopping ? Math.min(WORTH_AT_STOP, everyRecords) : everyRecords;
 }
 
-/** False if no shard has as many rows: a snapshot holds at most the rows that there are. */
+/** False if no shard has so many rows, because a snapshot covers at most the existing rows. */
 export function mayBeDue(progress: Progress, everyRecords: number, isStopping: boolean): boolean {
   const due = rowsDue(everyRecords, isStopping);
   for (let shard = 0; shard < progress.shards; shard++) if (progress.committed(shard) >= due) return true;

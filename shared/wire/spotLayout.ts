@@ -47,7 +47,7 @@ export function spotQueueWord(shard: number): number {
   return shard * SHARD_WORDS;
 }
 
-/** The byte at which the slot of a question begins. @param index its number, counted from the first one ever */
+/** The byte at which the slot of a question begins. @param index its number, counted from the first question ever */
 export function spotSlotByte(shard: number, index: number): number {
   return 4 * (shard * SHARD_WORDS + SPOT_QUEUE.WORDS + (index & (SPOT_SLOTS - 1)) * SPOT_SLOT.WORDS);
 }

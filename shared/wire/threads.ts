@@ -29,7 +29,7 @@ export type ShardOptions = {
   /** Directory of the snapshots. */
   readonly directory: string;
   readonly journalSync: JournalSync;
-  /** Room that the journal takes ahead of time for commits on a full disk. */
+  /** The room that the journal reserves for commits on a full disk. */
   readonly journalReserveBytes: number;
   readonly verifier: VerifierChoice;
   /** Memory in which shards offer signature checks to verifier threads; null without such threads. */
@@ -43,7 +43,7 @@ export type ShardOptions = {
   readonly collateralCheck: boolean;
   /** Duration of the post-only phase after a start (RULES.md 7.13), or 0. */
   readonly postOnlyMs: number;
-  /** Orders that the shard accepts in its life (RULES.md 2.12). */
+  /** The number of orders that the shard accepts in its life (RULES.md 2.12). */
   readonly maxOrdersEver: number;
   /** Absent: the journal of this machine is the only one (JOURNAL=sqlite). */
   readonly replication?: ShardReplication;
@@ -60,7 +60,7 @@ type ShardReplication = {
 /** A new thread of a shard. */
 export type ShardThreadOptions = ShardOptions & {
   /**
-   * Shards that the thread serves first, so that its code is compiled when the real one comes: with rings, memory and
+   * Shards that the thread serves first, so that its code is compiled when the real shard comes: with rings, memory and
    * files of their own, which are thrown away. Each ends with the message REHEARSED. Absent: there is none.
    */
   readonly rehearsals?: readonly ShardOptions[];
@@ -85,21 +85,21 @@ export type FrontRings = {
   readonly eventRing: SharedArrayBuffer;
 };
 
-/** A front is to be served from now on, with the command ring of main as the bell (RING-5), or its thread has ended. */
+/** From now on a front thread is served, with the command ring of main as bell (RING-5), or it has ended. */
 export type FrontRequest = { readonly attach: NewFront } | { readonly detach: number };
 type NewFront = { readonly front: number; readonly rings: FrontRings };
 
 /** A shard's thread sends these beside its events: how it recovered, and now and then how far its journal goes. */
 export type ShardMessage =
-  /** The front is attached: the state of the shard, as events up to a READY, and what follows is in its event ring. */
+  /** The front is attached: the state of the shard, as events up to a READY; later events are in its ring. */
   | { readonly attached: number; readonly state: ArrayBuffer[] }
-  /** The front does not read its events: it gets none any more, and its thread has to be ended. */
+  /** The front does not read its events: it gets no more, and its thread has to be ended. */
   | { readonly cutOff: number }
   | { readonly report: ShardReport }
   | { readonly head: KnownHead }
   /** On a standby, the answer to `restore`: up to this record its part of every balance is in the shared memory. */
   | { readonly restored: number }
-  /** Its rehearsal has failed; the shard itself has nothing to do with it. */
+  /** The rehearsal has failed; this does not affect the shard itself. */
   | { readonly rehearsalFailure: string };
 
 /**
@@ -130,17 +130,17 @@ export type ProjectorOptions = {
   readonly progress: SharedArrayBuffer;
 };
 
-/** The projector's end of its channel to the gateway (catalogPage.ts): transferred, so each run has one of its own. */
+/** The projector's end of its channel to the gateway (catalogPage.ts): it is transferred, so each run has its own. */
 export type ProjectorPort = {
   readonly catalogPort: MessagePort;
-  /** read.db contradicts the journals: it is set aside and made again. */
+  /** True if read.db contradicts the journals: it is set aside and rebuilt. */
   readonly makesAnew: boolean;
 };
 
 export type ProjectorMessage =
-  /** The read model had another quantity of tokens than the engine. */
+  /** The read model had a different quantity of tokens than the engine. */
   | { readonly difference: Readonly<Record<string, string | number>> }
-  /** Sent at each start: why the system gives the thread no read.db, or null; of another history it is made anew. */
+  /** Sent at each start: why the system refuses read.db, or null; a file of another history is rebuilt. */
   | ({ readonly refused: string | null } | { readonly doesNotGoOnWith: string });
 
 export type SettlementOptions = {
@@ -148,30 +148,30 @@ export type SettlementOptions = {
   readonly journalKey: JournalKey;
   readonly progress: SharedArrayBuffer;
   readonly settlementDbPath: string;
-  /** Of one node or, with commas between them, several. It may contain secrets. */
+  /** The address of one node, or of several separated by commas. It may contain secrets. */
   readonly rpcUrl: string;
   readonly chainId: number;
-  /** The contract that the first orders of the data directory are signed for. */
+  /** The contract for which the first orders of the data directory are signed. */
   readonly exchangeAddress: string;
   readonly marketFactoryAddress: string;
   readonly usdcAddress: string;
   readonly ctfAddress: string;
   readonly resolutionsAddress: string;
-  /** For batches and movements, decisions, new markets, transfers of customers (null: none), and permits. */
+  /** The keys for batches and movements, decisions, new markets, transfers of customers (null: none), and permits. */
   readonly operatorKey: KeyOrigin;
   readonly resolverKey: KeyOrigin;
-  /** Of payments, and the contract by which it pays; null: the operator pays. */
+  /** The key of payments, and the contract by which it pays; null: the operator's key pays. */
   readonly payerKey: KeyOrigin | null;
   readonly paymentsAddress: string | null;
   readonly deployerKey: KeyOrigin;
   readonly relayerKey: KeyOrigin | null;
   readonly permitKey: KeyOrigin;
-  /** No transaction offers more for a unit of gas. */
+  /** The highest price per unit of gas that a transaction may offer. */
   readonly mostFeeWei: bigint;
   readonly limits: SettlementLimits;
-  /** Of what is paid in an hour, in micro-USDC. */
+  /** The bounds of payments within an hour, in micro-USDC. */
   readonly payBounds: { readonly accountMicro: number; readonly allMicro: number };
-  /** The fee of a withdrawal, split or merge: the contract has to take it. */
+  /** The fee of a withdrawal, split or merge, which the contract has to take. */
   readonly movementFeeMicro: number;
   readonly floors: Floors;
   /** Null without a cluster. */
@@ -181,7 +181,7 @@ export type SettlementOptions = {
 /** The part of settlement in a replicated log (replication.ts). It follows until it is asked to lead. */
 type SettlementCluster = {
   readonly memory: SharedArrayBuffer;
-  /** The process leads: the thread before this one has given the log this record last, or none. Null: it follows. */
+  /** The process leads; `last` is the last record that the previous thread put into the log. Null: it follows. */
   readonly leads: { readonly last: FollowedRow | null } | null;
 };
 
@@ -191,54 +191,54 @@ type SettlementCluster = {
  */
 export type SettlementRequest = { readonly rows: readonly FollowedRow[] } | 'lead' | 'stop';
 
-/** The times from which on placing is refused. */
+/** The ages from which on placing is refused. */
 export type SettlementLimits = { readonly headAgeMs: number; readonly waitMs: number };
 
 export type SettlementHealth = {
-  /** Why placing is refused; null while settlement is healthy. */
+  /** The reason why placing is refused; null while settlement is healthy. */
   readonly unhealthy: string | null;
-  /** Null while the node answers as it should. */
+  /** Null while the node answers correctly. */
   readonly problem: string | null;
-  /** The thread stands still until the log of the cluster takes a record; everything else here is as it was before. */
+  /** True while the thread waits for the log to accept a record; the other values are older then. */
   readonly isWaitingForLog: boolean;
-  /** Trades that the contract refuses for good. */
+  /** The number of trades that the contract refuses for good. */
   readonly failed: number;
-  /** Batches of trades in a row of which nothing was settled. */
+  /** The number of successive batches of trades of which nothing was settled. */
   readonly failedInRow: number;
-  /** Payments that the chain refuses now; with those that a bound holds back; splits and merges that no block has. */
+  /** Payments that the chain refuses; these and those that a bound holds back; splits and merges in no block. */
   readonly refusedPayments: number;
   readonly heldUpPayments: number;
   readonly waitingSets: number;
-  /** Nonces that transactions from elsewhere have used. */
+  /** The number of nonces that other programs' transactions have used. */
   readonly foreign: number;
   /** The wait of the oldest trade for its batch, and of the oldest work of any kind. */
   readonly oldestTradeMs: number;
   readonly oldestWorkMs: number;
-  /** Work that is not settled, by its status. */
+  /** Unsettled work, by status. */
   readonly unsettled: Readonly<Record<'pending' | 'submitted' | 'mined', number>>;
   readonly headAgeMs: number | null;
   readonly headNumber: number;
   readonly finalizedNumber: number;
-  /** Journal records that settlement has not read yet. */
+  /** The number of journal records that settlement has not read yet. */
   readonly behind: number;
   /** Null while no funds have to move to another exchange contract. */
   readonly move: MoveHealth | null;
   readonly isAtMostFee: boolean;
   readonly lastRefusal: string | null;
-  /** Balances of which the ledger and the chain differ. */
+  /** The number of balances that differ between ledger and chain. */
   readonly differences: number;
-  /** The ledger has to follow these: movements that it cannot yet, floors of wallets (null: not known yet). */
+  /** Movements that the ledger cannot follow yet, and nonce floors that it has to follow (null: unknown yet). */
   readonly waiting: number;
   readonly floorsToCarry: number | null;
-  /** Movements of the ledger that wait for the wallet of their account. */
+  /** The number of the ledger's movements that wait for the wallet of their account. */
   readonly withoutWallet: number;
-  /** The last block of which every event was read, the last at which balances were compared, and how many since. */
+  /** The last block of which all events were read, the last that was compared, and the number of comparisons. */
   readonly scannedBlock: number | null;
   readonly reconciledBlock: number | null;
   readonly compared: number;
   /** By job, in wei; null until the node was asked. */
   readonly balances: readonly KeyBalance[];
-  /** Where there are several. */
+  /** Present if there are several nodes. */
   readonly nodes: readonly NodeHealth[];
   readonly decisions: DecisionsHealth;
 };
@@ -249,13 +249,13 @@ export type SettlementMessage =
   | { readonly health: SettlementHealth }
   | { readonly reply: ChainReply }
   | { readonly news: NewsOf }
-  /** Every journal is there from the record on that settlement has to go on with. */
+  /** Every journal has the records from the one on with which settlement has to continue. */
   | { readonly connected: true }
-  /** On a standby: up to this record settlement.db has the rows of the log, durably. */
+  /** On a standby: settlement.db durably has the rows of the log up to this record. */
   | { readonly applied: number }
-  /** Of a leader: it goes on once the log holds this record. */
+  /** On a leader: the thread continues once the log holds this record. */
   | { readonly record: FollowedRow }
-  /** One line: settlement cannot go on with this data directory. */
+  /** One line: settlement cannot continue with this data directory. */
   | { readonly refusal: string };
 
 export type ReplicationOptions = {
@@ -267,16 +267,16 @@ export type ReplicationOptions = {
   readonly holder: string;
   readonly address: string;
   readonly version: string;
-  /** True lets a database without synchronous standbys serve, for trying out. */
+  /** True allows a database without synchronous standbys, for trials. */
   readonly isUnreplicatedAllowed: boolean;
-  /** True lets one serve that does not sync what it commits: the tests' own, on this machine. */
+  /** True allows a database that does not sync its commits: only the tests' own, on this machine. */
   readonly isUnsyncedAllowed: boolean;
-  /** Settings that all members of a cluster share: a process with others does not start. */
+  /** Settings that all members of a cluster share: a process with other values does not start. */
   readonly facts: Readonly<Record<string, string>>;
   readonly memory: SharedArrayBuffer;
-  /** One for each shard, then that of the gateway. */
+  /** One outbox for each shard, then the gateway's. */
   readonly outboxes: readonly SharedArrayBuffer[];
-  /** Of the shards, which are woken when the log holds more of theirs. */
+  /** The command rings of the shards, which are woken when the log holds more of their rows. */
   readonly commandRings: readonly SharedArrayBuffer[];
   /** The names of the rows of the log, in order (logOrder.ts). */
   readonly order: SharedArrayBuffer;
@@ -287,44 +287,44 @@ export type LeaderOf = { readonly holder: string; readonly address: string; read
 
 export type ReplicationStatus = LogFacts & {
   readonly leader: LeaderOf | null;
-  /** Rows and bytes that wait to be held, and the age of the oldest of them. */
+  /** The rows and bytes that wait to be held, and the age of the oldest. */
   readonly waitingRows: number;
   readonly waitingBytes: number;
   readonly oldestWaitMs: number;
-  /** Time that the last rows took from being sent until they were held. */
+  /** The time from sending the last rows until they were held. */
   readonly appendMs: number;
-  /** Why the log cannot be read or written at the moment; null while all is well. */
+  /** The reason why the log cannot be read or written at the moment; null while all is well. */
   readonly problem: string | null;
-  /** Why the files of this member do not agree with the log; empty: they do. */
+  /** The reason why the files of this member disagree with the log; empty if they agree. */
   readonly filesProblem: string;
 };
 
 /** The replication thread sends these to the gateway. */
 export type ReplicationMessage =
-  /** The log is open: which row is its last of each stream. The gateway answers with `follow`. */
+  /** The log is open: its last row of each stream. The gateway answers with `follow`. */
   | { readonly opened: { readonly ends: readonly StreamEnd[] } }
-  /** The answer to `prepare` and to `rejoin`: a line for each file of which something was set aside. */
+  /** The answer to `prepare` and to `rejoin`: a line for each file from which something was set aside. */
   | { readonly rejoined: readonly string[] }
   /** The log cannot be opened; it is tried again. */
   | { readonly unreachable: string }
-  /** This process has the lease, and every row was posted; it writes nothing before the request `mayLead`. */
+  /** This process has the lease, and every row has been posted; it writes nothing before the request `mayLead`. */
   | { readonly role: 'leader'; readonly epoch: number; readonly ledUntilMs: number }
   | { readonly role: 'standby'; readonly leader: LeaderOf | null }
   /**
-   * Rows to apply, in order, of those up to the position `end`; none at times. At `asOfMs` (Date.now) the log held
-   * nothing after it; null: there is more.
+   * Rows to apply, in order, up to the position `end`; sometimes none. At `asOfMs` (Date.now) the log held nothing
+   * after them; null: there is more.
    */
   | { readonly rows: readonly LogRow[]; readonly end: number; readonly asOfMs: number | null }
-  /** The answer to `handOver`: the member that gets the lead, or why none does. */
+  /** The answer to `handOver`: the member that gets the lead, or the reason why none does. */
   | { readonly asked: HandOverAnswer }
-  /** This member is ready to lead: this process ends in order, and its lease goes there. */
+  /** This member is ready to lead: this process ends in order, and its lease goes to the member. */
   | { readonly handOver: string }
   /**
-   * Another leads, or the log contradicts what this process has: it ends without acknowledging anything more.
+   * Another member leads, or the log contradicts this process: it ends without acknowledging anything more.
    * `joinsAnew`: the next start gets a copy of another member's files.
    */
   | { readonly lost: string; readonly joinsAnew?: boolean }
-  /** A line for the log: a member joins, this one or another; the mark of what was held is damaged. */
+  /** A line for the log: this or another member joins, or the mark of held rows is damaged. */
   | ({ readonly news: string } | { readonly damagedMark: string })
   | { readonly copyControl: ControlCopy }
   | { readonly status: ReplicationStatus };
@@ -338,11 +338,11 @@ export type StreamEnd = {
   readonly position: number;
 };
 
-/** The last sequence of a stream that this process has durably. */
+/** The last sequence number of a stream that this process has durably. */
 export type LocalEnd = {
   readonly stream: number;
   readonly sequence: number;
-  /** Of a shard: rows that end after this record are named again (logOrder.ts), those that are here too. */
+  /** For a shard: rows that end after this record are named again (logOrder.ts), even rows that are already here. */
   readonly doneThrough?: number;
 };
 
@@ -356,17 +356,17 @@ export type JournalsToRejoin = {
 export type ReplicationRequest =
   /** Compare the records of the directory with the log, or join with a copy, before anything opens it. */
   | { readonly prepare: DirectoryToPrepare }
-  /** The copy of control.db is there; a text says why it is not. */
+  /** The copy of control.db is ready; a text gives the reason why it is not. */
   | { readonly copied: string | null }
   /** Compare the journals with the log, before any shard starts. */
   | { readonly rejoin: JournalsToRejoin }
-  /** Start after the rows that are here, those up to these ends. */
+  /** Start after the rows that are already here, up to these ends. */
   | { readonly follow: readonly LocalEnd[] }
-  /** The rows up to a position are applied, and those up to another one are durable: a restart needs them no more. */
+  /** Rows up to one position are applied, and up to another durable: a restart no longer needs these. */
   | { readonly applied: number; readonly durable: number }
   /** The private frames of the rows up to this position are on the disk. */
   | { readonly numbered: number }
-  /** Everything is applied, and the outboxes start after it. */
+  /** Everything is applied, and the outboxes start after that. */
   | { readonly mayLead: true }
   /** False: the disk of this member is nearly full. */
   | { readonly hasRoom: boolean }
@@ -384,7 +384,7 @@ export type SpotOptions = {
   readonly shards: number;
 };
 
-/** The spot checker sends one where the reference gave another answer than a shard. Bytes are in hex. */
+/** The spot checker sends this if the reference gave a different answer than a shard. Bytes are in hex. */
 export type SpotMessage = {
   readonly difference: {
     readonly shard: number;

@@ -1,6 +1,6 @@
 /** The questions of the gateway about trades that the contract refuses for good (RULES.md 17.40 to 17.42). */
 
-/** A party of an undone fill gets this, or gives it where it is negative: micro-USDC, Yes and No tokens. */
+/** A party of an undone fill gets these amounts, or gives them if they are negative: micro-USDC, Yes and No tokens. */
 type UnwindingChange = readonly [micro: number, yes: number, no: number];
 export type UnwindingChanges = Readonly<Record<'maker' | 'taker' | 'fee', UnwindingChange>>;
 
@@ -18,7 +18,7 @@ export type FailedTrade = TradePlace & {
   readonly failedMs: number;
 };
 
-/** Why a trade is neither tried again nor unwound. */
+/** The reason why a trade is neither tried again nor unwound. */
 export type TradeRefusal = 'unknown' | 'not failed' | 'not final' | 'orders open' | 'being unwound' | 'unwound';
 
 export type Unwinding = {
@@ -37,13 +37,13 @@ export type TradeQuestions = {
       readonly next: number | null;
     };
   };
-  /** Of a market, as its journal is now: trades that have failed, and those that no block has yet. */
+  /** The trades of a market, as its journal is now: failed trades, and trades that are in no block yet. */
   readonly marketTrades: {
     readonly ask: { readonly market: number };
     readonly answer: { readonly failed: number; readonly open: number };
   };
   readonly mayUnwind: { readonly ask: TradePlace; readonly answer: { readonly refusal: TradeRefusal | null } };
-  /** From here on the trade is not tried again, unless the ledger refuses and it is released. */
+  /** From now on the trade is not tried again, unless the ledger refuses the unwinding and the trade is released. */
   readonly unwindTrade: {
     readonly ask: TradePlace;
     readonly answer: { readonly refusal: TradeRefusal } | { readonly refusal: null; readonly unwinding: Unwinding };
