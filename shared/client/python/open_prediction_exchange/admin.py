@@ -47,7 +47,7 @@ class AdminClient(AdminMethods):
 
 
 class AsyncAdminClient(AsyncAdminMethods):
-    """The same with methods to await, of one event loop."""
+    """The same client with methods to await, for one event loop."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class AsyncAdminClient(AsyncAdminMethods):
         on_answer: Callable[[AnswerInfo], None] | None = None,
         http: httpx.AsyncClient | None = None,
     ) -> None:
-        """As `AdminClient`."""
+        """Like `AdminClient`."""
         options = Options(timeout_sec, retry or NO_RETRY, on_answer)
         self._driver = AsyncDriver(http)
         self._logic = AdminLogic(Requests(base_url, TokenCredentials(token), options))

@@ -21,7 +21,7 @@ MOST_UNITS = 10**15
 
 
 def to_decimal(amount: Amount, what: str = "an amount") -> Decimal:
-    """The exact value. TypeError for a float or a bool, ValueError for a text that is no plain decimal."""
+    """The exact value. TypeError for a float or a bool, ValueError for a text that is not a plain decimal."""
     if isinstance(amount, bool) or not isinstance(amount, (str, Decimal, int)):
         raise TypeError(
             f"{what} is a text such as '0.65', a Decimal or an int, not a {type(amount).__name__}: {amount!r}"

@@ -56,7 +56,7 @@ class AnswerInfo:
 
 
 def info_of(method: str, path: str, attempt: int, answer: Answer) -> AnswerInfo:
-    """What may be logged of it."""
+    """The part of the answer that may be logged."""
     headers = answer.headers
     limit, remaining, reset = (_whole(headers.get(f"x-ratelimit-{name}")) for name in ("limit", "remaining", "reset"))
     is_replayed = headers.get("idempotency-replayed") == "true"
@@ -65,7 +65,7 @@ def info_of(method: str, path: str, attempt: int, answer: Answer) -> AnswerInfo:
 
 
 def parse_json(text: str) -> Any:
-    """Exactly: numbers with a point are Decimals. ValueError for what is no JSON."""
+    """The exact value: numbers with a point are Decimals. ValueError if the text is not JSON."""
     return json.loads(text, parse_float=Decimal, parse_constant=_refuse)
 
 
@@ -74,7 +74,7 @@ def _refuse(name: str) -> NoReturn:
 
 
 def result_of(method: str, path: str, answer: Answer) -> Any:
-    """The value of a 2xx answer; raises what every other one means. Every change is answered with an object."""
+    """The value of a 2xx answer; raises an error for any other. Every change is answered with an object."""
     status = answer.status
     if 300 <= status < 400:
         raise RedirectError(status, f"{method} {path} was answered with a redirect, which is not followed")
@@ -89,7 +89,7 @@ def result_of(method: str, path: str, answer: Answer) -> Any:
 def result_of_value(
     method: str, path: str, status: int, value: Any, retry_after: int | None, request_id: str | None
 ) -> Any:
-    """The value of an answer that is one of success; raises what every other one means."""
+    """The value of a successful answer; raises an error for any other."""
     if 200 <= status < 300 and value is not None and (method == "GET" or isinstance(value, (dict, list))):
         return value
     said = value if isinstance(value, dict) else {}
@@ -101,7 +101,7 @@ def result_of_value(
 
 
 def text_of(method: str, path: str, answer: Answer) -> str:
-    """The text of a 2xx answer; raises what every other one means."""
+    """The text of a 2xx answer; raises an error for any other."""
     if 200 <= answer.status < 300:
         return answer.text
     result_of(method, path, answer)
@@ -109,7 +109,7 @@ def text_of(method: str, path: str, answer: Answer) -> str:
 
 
 def meaning_of(error: BaseException) -> Meaning | None:
-    """None for an error of the program, which no answer has caused."""
+    """None for an error of the program that no answer caused."""
     if isinstance(error, ApiError):
         return _MEANINGS.get(error.code, "refused")
     if isinstance(error, (UnknownOutcomeError, RedirectError, UnexpectedAnswerError)):
@@ -120,7 +120,7 @@ def meaning_of(error: BaseException) -> Meaning | None:
 
 
 def leaves_open(error: BaseException) -> bool:
-    """True of failures that leave open whether the request was carried out."""
+    """True for failures after which it is unknown whether the request was carried out."""
     return meaning_of(error) in ("open", "fault")
 
 

@@ -9,7 +9,7 @@ from .logic.requests import Requests
 
 
 class Cash(CashMethods):
-    """Of a `Client`."""
+    """The member `cash` of a `Client`."""
 
     def __init__(self, requests: Requests, driver: Driver) -> None:
         self._logic = CashLogic(requests)
@@ -17,7 +17,7 @@ class Cash(CashMethods):
 
 
 class AsyncCash(AsyncCashMethods):
-    """Of an `AsyncClient`."""
+    """The member `cash` of an `AsyncClient`."""
 
     def __init__(self, requests: Requests, driver: AsyncDriver) -> None:
         self._logic = CashLogic(requests)

@@ -77,7 +77,7 @@ async def sign_in_async(
     referral_code: str | None = None,
     on_change: OnChange | None = None,
 ) -> Session:
-    """The same to await."""
+    """The same function to await."""
     driver = AsyncDriver()
     try:
         return await driver.run(signing_in(base_url, wallet, domain, referral_code, on_change))
@@ -136,7 +136,7 @@ class Client(Runs[MarketOrderLogic]):
         return OrderSocket(self._logic.requests, times)
 
     def start_heartbeats(self, every_sec: float = EVERY_SEC, on_lapse: OnLapse | None = None) -> Heartbeats:
-        """Arms the dead man's switch of the whole account, and keeps it from going off until the result is closed."""
+        """Arms the dead man's switch of the whole account, and sends heartbeats until the result is closed."""
         return Heartbeats(self._logic.requests, self._driver, every_sec, on_lapse)
 
     def close(self) -> None:
@@ -234,7 +234,7 @@ class AsyncClient(AsyncRuns[MarketOrderLogic]):
         content_keys: bool = True,
         http: httpx.AsyncClient | None = None,
     ) -> None:
-        """As `Client`. A task that is cancelled leaves open what became of its request."""
+        """Like `Client`. If a task is cancelled, the outcome of its request is unknown."""
         requests = Requests(base_url, _one_of(api_key, session), _options(timeout_sec, retry, on_answer, content_keys))
         self._driver = AsyncDriver(http)
         self._logic = MarketOrderLogic(
@@ -266,7 +266,7 @@ class AsyncClient(AsyncRuns[MarketOrderLogic]):
         return socket
 
     async def start_heartbeats(self, every_sec: float = EVERY_SEC, on_lapse: OnLapse | None = None) -> AsyncHeartbeats:
-        """Arms the dead man's switch of the whole account, and keeps it from going off until the result is closed."""
+        """Arms the dead man's switch of the whole account, and sends heartbeats until the result is closed."""
         heartbeats = AsyncHeartbeats(self._logic.requests, self._driver, every_sec, on_lapse)
         await heartbeats.start()
         return heartbeats

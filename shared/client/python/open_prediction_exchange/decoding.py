@@ -21,7 +21,7 @@ Convert = Callable[[Any], Any]
 
 
 def decode(kind: type[T], value: Any) -> T:
-    """The value as `kind`. UnexpectedAnswerError if it has not that form."""
+    """The value as `kind`. UnexpectedAnswerError if it does not have that form."""
     try:
         form: Any = kind
         converted: T = _converter(form)(value)
@@ -42,7 +42,9 @@ def parse_time(text: str) -> datetime:
 
 
 def time_text(time: datetime | date | str) -> str:
-    """As a query has it. A datetime needs a zone: one without would be the machine's, and the exchange's is UTC."""
+    """The form for a query. A datetime needs a zone: without one it would be in the machine's zone, and the exchange
+    uses UTC.
+    """
     if isinstance(time, str):
         return time
     if isinstance(time, datetime):
@@ -101,7 +103,7 @@ def _union(kinds: tuple[Any, ...]) -> Convert:
 
 
 def _fits(kind: Any, value: Any) -> bool:
-    """Whether the value can be of that kind; of objects the members that are always there say it."""
+    """True if the value can be of that kind; for objects the members that are always present decide."""
     if get_origin(kind) is Literal:
         return value in get_args(kind)
     if not dataclasses.is_dataclass(kind):
@@ -125,7 +127,7 @@ def _list(values: Any) -> list[Any]:
 
 
 def _whole(value: Any) -> int:
-    """A number of JSON, or units as text."""
+    """A JSON number, or units as text."""
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         raise TypeError(f"{value!r} is not a whole number")
     return int(value)

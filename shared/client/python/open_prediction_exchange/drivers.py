@@ -161,7 +161,7 @@ def _answer(response: httpx.Response, body: bytes) -> Answer:
 
 
 def _failure(error: httpx.HTTPError) -> NoAnswerError:
-    """No text of these has a header or a body."""
+    """No message of these errors contains a header or a body."""
     text = f"{type(error).__name__}: {error}"[:_MOST_TEXT]
     if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)):
         return NotConnectedError(text)
@@ -187,7 +187,7 @@ class AsyncRuns(HasLogic[L]):
 
 
 def blocking(work: Callable[Concatenate[L, P], Steps[T]]) -> Callable[Concatenate[Any, P], T]:
-    """A method that does the work of a generator and gives its result."""
+    """A method that does the work of a generator and returns its result."""
 
     @functools.wraps(work)
     def method(self: Runs[L], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -197,7 +197,7 @@ def blocking(work: Callable[Concatenate[L, P], Steps[T]]) -> Callable[Concatenat
 
 
 def giving(kind: type[T], method: Callable[P, Any]) -> Callable[P, T]:
-    """The method as its class gives it: of an order that blocks, or of one to await."""
+    """The method of the class: for a blocking order, or for one to await."""
     setattr(method, "__signature__", inspect.signature(method).replace(return_annotation=kind))
     return method
 
@@ -219,7 +219,7 @@ def awaited(work: Callable[Concatenate[L, P], Steps[T]]) -> Callable[Concatenate
 
 
 def iterated(work: Callable[Concatenate[L, P], Pager[T]]) -> Callable[Concatenate[Any, P], Iterator[T]]:
-    """A method that gives the rows of all pages, one by one."""
+    """A method that yields the rows of all pages, one by one."""
 
     @functools.wraps(work)
     def method(self: Runs[L], /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
@@ -247,7 +247,7 @@ M = TypeVar("M", bound=Callable[..., Any])
 
 
 def _shown(method: M, work: Callable[..., Any]) -> M:
-    """The signature that `help` shows: that of the work, without how its result comes."""
+    """The signature that `help` shows: that of the work, independent of blocking or awaiting."""
     shape = inspect.signature(work)
     result = re.sub(r"^(?:Steps|Pager)\[(.*)\]$", r"\1", str(shape.return_annotation))
     setattr(method, "__signature__", shape.replace(return_annotation=result))

@@ -1,4 +1,4 @@
-"""What a request may end with. `error_codes` has an exception for each code of the exchange."""
+"""The errors with which a request may end. `error_codes` has an exception for each code of the exchange."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class ExchangeError(Exception):
-    """Every error of this package, but ValueError and TypeError for what was never sent."""
+    """Every error of this package, except ValueError and TypeError for requests that were never sent."""
 
 
 class ApiError(ExchangeError):
@@ -34,7 +34,9 @@ class ApiError(ExchangeError):
 
 
 class ProxyError(ExchangeError):
-    """Not the exchange has answered, but a proxy, a firewall or a network before it, whatever the status says."""
+    """A proxy, a firewall or a network in front of the exchange has answered, not the exchange, whatever the status
+    says.
+    """
 
     def __init__(self, status: int, text: str, retry_after: int | None = None) -> None:
         super().__init__(f"{text} (HTTP {status})")
@@ -43,19 +45,21 @@ class ProxyError(ExchangeError):
 
 
 class RedirectError(ProxyError):
-    """A redirect, which is not followed: its target would see what identifies the account."""
+    """A redirect, which is not followed, because its target would see the account's credentials."""
 
 
 class NoAnswerError(ExchangeError):
-    """The request was not answered in time, or the connection was lost: it may have been carried out all the same."""
+    """The request was not answered in time, or the connection was lost: it may still have been carried out."""
 
 
 class NotConnectedError(NoAnswerError):
-    """There was no connection: the request did not leave, and nothing was done."""
+    """There was no connection: the request was not sent, and nothing was done."""
 
 
 class UnexpectedAnswerError(ExchangeError):
-    """The exchange has answered in a form that this version of the client does not know. A change was carried out."""
+    """The exchange has answered in a form that this version of the client does not know. If the request was a change,
+    it was carried out.
+    """
 
 
 class StreamError(ExchangeError):
@@ -67,7 +71,7 @@ class StreamError(ExchangeError):
 
 
 class SlowReaderError(ExchangeError):
-    """Events came faster than they were read."""
+    """Events arrived faster than they were read."""
 
 
 class UnknownOutcomeError(ExchangeError):

@@ -27,7 +27,7 @@ _TIMEOUT_SEC = 4.0
 
 
 class _Switch:
-    """What the answers to beats mean, and when the next one is due."""
+    """Interprets the answers to heartbeats, and says when the next one is due."""
 
     def __init__(self, requests: Requests, every_sec: float, on_lapse: OnLapse | None) -> None:
         if not _LEAST_SEC <= every_sec <= _MOST_SEC:
@@ -41,16 +41,16 @@ class _Switch:
 
     @property
     def is_armed(self) -> bool:
-        """False once beats fail for as long as the exchange waits for them, and after the end."""
+        """False once heartbeats have failed for as long as the exchange waits for them, and after the end."""
         return not self.is_over and not self._has_lapsed
 
     def beat(self) -> Steps[None]:
-        """One beat; raises if it fails."""
+        """Sends one heartbeat; raises if it fails."""
         yield from self._requests.send("POST", "/v1/orders/heartbeat", {})
         self._last, self._has_lapsed = time.monotonic(), False
 
     def next_beat(self) -> Steps[float]:
-        """One beat, and the seconds until the next one."""
+        """Sends one heartbeat; returns the seconds until the next one."""
         try:
             yield from self.beat()
             return self._every_sec
@@ -60,7 +60,7 @@ class _Switch:
 
     @property
     def every_sec(self) -> float:
-        """From one beat to the next."""
+        """The time from one heartbeat to the next."""
         return self._every_sec
 
     def _failed(self, error: ExchangeError) -> None:
@@ -73,10 +73,10 @@ class _Switch:
 
 
 class Heartbeats:
-    """Beats on a thread of its own, which keeps no program alive."""
+    """Sends heartbeats on a separate daemon thread, which does not keep the program alive."""
 
     def __init__(self, requests: Requests, driver: Driver, every_sec: float, on_lapse: OnLapse | None) -> None:
-        """The first beat is answered when this returns: the switch is armed."""
+        """When this returns, the first heartbeat has been answered and the switch is armed."""
         self._switch = _Switch(requests, every_sec, on_lapse)
         self._driver = driver
         self._closed = threading.Event()
@@ -85,11 +85,13 @@ class Heartbeats:
 
     @property
     def is_armed(self) -> bool:
-        """False once beats fail for as long as the exchange waits for them, and after the end."""
+        """False once heartbeats have failed for as long as the exchange waits for them, and after the end."""
         return self._switch.is_armed
 
     def close(self) -> None:
-        """No beat begins any more. The switch stays armed: cancel what should not stay until it goes off."""
+        """Sends no more heartbeats. The switch stays armed: cancel the orders that should not wait until it
+        triggers.
+        """
         self._closed.set()
         self._switch.is_over = True
 
@@ -100,7 +102,7 @@ class Heartbeats:
 
 
 class AsyncHeartbeats:
-    """Beats in a task of the running event loop."""
+    """Sends heartbeats in a task of the running event loop."""
 
     def __init__(self, requests: Requests, driver: AsyncDriver, every_sec: float, on_lapse: OnLapse | None) -> None:
         self._switch = _Switch(requests, every_sec, on_lapse)
@@ -108,17 +110,19 @@ class AsyncHeartbeats:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """The first beat is answered when this returns: the switch is armed."""
+        """When this returns, the first heartbeat has been answered and the switch is armed."""
         await self._driver.run(self._switch.beat())
         self._task = asyncio.get_running_loop().create_task(self._beat())
 
     @property
     def is_armed(self) -> bool:
-        """False once beats fail for as long as the exchange waits for them, and after the end."""
+        """False once heartbeats have failed for as long as the exchange waits for them, and after the end."""
         return self._switch.is_armed
 
     def close(self) -> None:
-        """No beat begins any more. The switch stays armed: cancel what should not stay until it goes off."""
+        """Sends no more heartbeats. The switch stays armed: cancel the orders that should not wait until it
+        triggers.
+        """
         self._switch.is_over = True
         if self._task is not None:
             self._task.cancel()

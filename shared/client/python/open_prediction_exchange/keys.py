@@ -53,7 +53,7 @@ def checksum_address(address: str) -> str:
 
 
 class DigestSigner(Protocol):
-    """What signs orders: a `PrivateKey`, or anything with an address and this method, such as a key in a vault."""
+    """A signer of orders: a `PrivateKey`, or any object with an address and this method, such as a key in a vault."""
 
     @property
     def address(self) -> str:
@@ -69,7 +69,9 @@ class PrivateKey:
     address: str
 
     def __init__(self, key: str | bytes) -> None:
-        """`key` is 0x and 64 hex digits, or 32 bytes. ValueError for what is no key, without saying it again."""
+        """`key` is 0x and 64 hex digits, or 32 bytes. ValueError for anything else; its message does not contain the
+        text.
+        """
         secret = _secret_of(key)
         if secret is None:
             raise ValueError("the private key is not 0x and 64 hex digits of a valid key")
@@ -83,7 +85,9 @@ class PrivateKey:
         return self._sign(digest)
 
     def sign_text(self, text: str) -> str:
-        """EIP-191 (`personal_sign`), as 0x and hex: what proves to the exchange whose a wallet is."""
+        """A signature by EIP-191 (`personal_sign`), as 0x and hex: it proves to the exchange that the wallet is
+        yours.
+        """
         message = text.encode()
         prefix = f"\x19Ethereum Signed Message:\n{len(message)}".encode()
         return "0x" + self.sign_digest(keccak256(prefix + message)).hex()
@@ -109,7 +113,7 @@ _Backend = tuple[bytes, Callable[[bytes], bytes]]
 
 
 def _backend(secret: bytes) -> _Backend:
-    """The public key without its first byte, 64 bytes, and what signs with the secret."""
+    """The public key without its first byte (64 bytes), and the function that signs with the secret."""
     for name, make in _BACKENDS.items():
         module = _optional(name)
         if module is not None:

@@ -59,7 +59,7 @@ class Intent:
 
 @dataclass(frozen=True)
 class SignedOrder:
-    """An order as it is sent, and the hash by which it is found, whatever became of its answer."""
+    """An order as it is sent, and the hash by which it can be found, whatever happens to its answer."""
 
     body: Body
     order_hash: str
@@ -109,7 +109,7 @@ def draft_order(intent: Intent, market: OrderMarket, fee_rate_bps: int, nonce: i
 
 
 def grid_of(intent: Intent, ticks_per_unit: int) -> tuple[int, int]:
-    """Price in ticks and quantity in lots. ValueError for what is off the market's grid."""
+    """Price in ticks and quantity in lots. ValueError for a value off the market's grid."""
     by_text = intent.price is not None and intent.size is not None
     exact = intent.price_ticks is not None and intent.quantity_lots is not None
     given = [intent.price, intent.size, intent.price_ticks, intent.quantity_lots]
@@ -122,7 +122,7 @@ def grid_of(intent: Intent, ticks_per_unit: int) -> tuple[int, int]:
 
 
 def message_of(body: Body) -> dict[str, str | int]:
-    """The twelve fields that are signed, of a placement body."""
+    """The twelve signed fields of a placement body."""
     return {
         "salt": int(body["salt"]),
         "maker": body["maker"],
@@ -173,7 +173,7 @@ class OrderSigner:
 
 
 def signer_of(wallet: Wallet) -> PrivateKey | DigestSigner | TypedDataSigner:
-    """The signer of a wallet as callers have it."""
+    """The signer for a wallet in one of the forms that callers may pass."""
     if isinstance(wallet, str):
         return PrivateKey(wallet)
     if hasattr(wallet, "sign_digest") or isinstance(wallet, TypedDataSigner):

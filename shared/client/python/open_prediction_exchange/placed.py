@@ -10,16 +10,16 @@ from .orders import Body
 
 
 class OrderFacts(HasLogic[PlacedOrderLogic]):
-    """What is known of an order without a request."""
+    """The facts about an order that are known without a request."""
 
     @property
     def hash(self) -> str:
-        """The order hash: by it the order is found, whatever became of its answer."""
+        """The order hash, by which the order can be found, whatever happened to its answer."""
         return self._logic.signed.order_hash
 
     @property
     def body(self) -> Body:
-        """As it was signed: `client.place_order(order.body)` gives the first answer and no second order."""
+        """The signed order: `client.place_order(order.body)` gives the first answer and no second order."""
         return self._logic.signed.body
 
     @property
@@ -46,7 +46,7 @@ class PlacedOrder(OrderFacts, Runs[PlacedOrderLogic]):
     cancel = blocking(PlacedOrderLogic.cancel)
 
     def amend(self, *, price: Amount | None = None, size: Amount | None = None) -> PlacedOrder:
-        """Changes price, size or both of what is still to be filled; the result takes its place."""
+        """Changes the price, the size or both of the quantity still to be filled; the result replaces this order."""
         placed: PlacedOrder = self._driver.run(self._logic.amend(price=price, size=size))
         return placed
 
@@ -68,7 +68,7 @@ class AsyncPlacedOrder(OrderFacts, AsyncRuns[PlacedOrderLogic]):
     cancel = awaited(PlacedOrderLogic.cancel)
 
     async def amend(self, *, price: Amount | None = None, size: Amount | None = None) -> AsyncPlacedOrder:
-        """Changes price, size or both of what is still to be filled; the result takes its place."""
+        """Changes the price, the size or both of the quantity still to be filled; the result replaces this order."""
         placed: AsyncPlacedOrder = await self._driver.run(self._logic.amend(price=price, size=size))
         return placed
 

@@ -27,7 +27,7 @@ SIDE_CODES = {"BUY": 0, "SELL": 1}
 
 @dataclass(frozen=True)
 class ApiKey:
-    """What the administrator has issued, once. The secret and the passphrase are in no text of it."""
+    """The key that the administrator has issued. Its text contains neither the secret nor the passphrase."""
 
     key_id: str
     secret: str = field(repr=False)
@@ -63,7 +63,7 @@ class RequestSigner:
 
 
 def decode_secret(secret: str) -> bytes:
-    """The bytes of a secret; the error does not say it again."""
+    """The bytes of a secret; the error does not contain the text."""
     try:
         return base64.urlsafe_b64decode(secret + "=" * (-len(secret) % 4))
     except ValueError:
@@ -117,7 +117,7 @@ def order_digest(message: OrderMessage, domain: Domain) -> bytes:
 
 
 def typed_data(message: OrderMessage, domain: Domain) -> dict[str, object]:
-    """The order as wallets take it (`eth_signTypedData_v4`, `full_message` of eth-account)."""
+    """The order in the form that wallets sign (`eth_signTypedData_v4`, `full_message` of eth-account)."""
     fields = [each.split(" ") for each in DOMAIN_TYPE[len("EIP712Domain(") : -1].split(",")]
     return {
         "primaryType": "Order",
@@ -136,7 +136,7 @@ def typed_data(message: OrderMessage, domain: Domain) -> dict[str, object]:
 
 
 def random_salt() -> int:
-    """Two orders that are alike in everything else differ in this, so each is meant once. 256 bits."""
+    """256 random bits, so that two otherwise equal orders differ."""
     return secrets.randbits(256)
 
 

@@ -1,4 +1,4 @@
-"""The reads and changes of an account that are about money and its past."""
+"""An account's reads and changes about money and history."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class AccountLogic(MarketDataLogic):
         return Pager(read)
 
     def profile(self) -> Steps[Profile]:
-        """Who the account is, with its wallets."""
+        """The profile of the account, with its wallets."""
         return self._get(Profile, "/v1/user/profile")
 
     def balances(self) -> Steps[Balances]:
@@ -56,7 +56,7 @@ class AccountLogic(MarketDataLogic):
         return decode(SessionMessage, (yield from self.requests.send("DELETE", path)))
 
     def end_all_sessions(self) -> Steps[RevokedSessions]:
-        """Ends all of them, also the one that asks."""
+        """Ends all of them, including the session that asks."""
         return decode(RevokedSessions, (yield from self.requests.send("POST", "/v1/auth/revoke-all")))
 
     def sign_out(self) -> Steps[None]:
@@ -89,7 +89,7 @@ class AccountLogic(MarketDataLogic):
     def all_user_orders(
         self, *, status: str | None = None, side: Side | None = None, since: Since = None
     ) -> Pager[UserOrder]:
-        """Every order of the account that fits, newest first."""
+        """Every matching order of the account, newest first."""
         query = dict(status=status, side=side)
         return self._paged(UserOrders, "/v1/user/orders/v2", lambda page: page.orders, **query, since=since, limit=200)
 
@@ -109,7 +109,7 @@ class AccountLogic(MarketDataLogic):
     def all_user_trades(
         self, *, market_id: str | None = None, side: Side | None = None, since: Since = None
     ) -> Pager[UserTrade]:
-        """Every fill of the account that fits, newest first."""
+        """Every matching fill of the account, newest first."""
         query = dict(market_id=market_id, side=side)
         return self._paged(UserTrades, "/v1/user/trades/v2", lambda page: page.trades, **query, since=since, limit=100)
 
@@ -121,7 +121,7 @@ class AccountLogic(MarketDataLogic):
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Steps[UserActivity]:
-        """A page of what happened to the account's orders: placed, cancelled or expired, and fills."""
+        """A page of the events of the account's orders: placed, cancelled or expired, and fills."""
         return self._get(UserActivity, "/v1/user/activity", market_id=market_id, type=type, limit=limit, cursor=cursor)
 
     def all_user_activity(
@@ -130,7 +130,7 @@ class AccountLogic(MarketDataLogic):
         market_id: str | None = None,
         type: Literal["fill", "placed", "cancelled", "expired"] | None = None,
     ) -> Pager[Activity]:
-        """Everything that happened to the account's orders, newest first."""
+        """All events of the account's orders, newest first."""
         query = dict(market_id=market_id, type=type)
         return self._paged(UserActivity, "/v1/user/activity", lambda page: page.activity, **query, limit=100)
 
@@ -156,7 +156,7 @@ class AccountLogic(MarketDataLogic):
         return self._paged(Notifications, "/v1/notifications", lambda page: page.items, limit=100)
 
     def positions(self, *, market_id: str | None = None) -> Steps[tuple[Position, ...]]:
-        """Tokens of the account with what they cost and earned, in atomic tokens and USDC."""
+        """The account's tokens with their cost and gain, in atomic tokens and USDC."""
         kind: type[tuple[Position, ...]] = tuple[Position, ...]
         return self._get(kind, "/v1/user/positions", market_id=market_id)
 
@@ -165,7 +165,7 @@ class AccountLogic(MarketDataLogic):
         return self._get(TradeSettlement, f"/v1/trades/{segment(trade_id)}/settlement")
 
     def redeemable(self) -> Steps[tuple[Redeemable, ...]]:
-        """Tokens of decided markets that pay something."""
+        """Tokens of decided markets that have a payout."""
         kind: type[tuple[Redeemable, ...]] = tuple[Redeemable, ...]
         return self._get(kind, "/v1/user/redeemable")
 
@@ -194,7 +194,7 @@ class AccountLogic(MarketDataLogic):
         return decode(FullSets, answer)
 
     def nonce_floor(self, address: str) -> Steps[NonceFloor]:
-        """The least nonce that orders of the wallet may be signed with."""
+        """The least nonce with which orders of the wallet may be signed."""
         return self._get(NonceFloor, f"/v1/wallets/{segment(address)}/nonce-floor")
 
     def cancel_ever_signed(self, address: str) -> Steps[NonceFloor]:

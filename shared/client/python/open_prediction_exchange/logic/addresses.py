@@ -39,7 +39,7 @@ def origin_of(address: str) -> str:
 
 
 class Addresses:
-    """Those that were given, and the one that requests go to."""
+    """The given addresses, and the one to which requests go."""
 
     def __init__(self, base_url: BaseUrl) -> None:
         urls = [base_url] if isinstance(base_url, str) else list(base_url)

@@ -1,4 +1,4 @@
-"""Books, private events and orders over a WebSocket that heals itself."""
+"""Books, private events and orders over a WebSocket that reconnects by itself."""
 
 from .blocking import Book, Stream, UserEvents
 from .book import AsyncBook

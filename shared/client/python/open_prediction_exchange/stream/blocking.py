@@ -1,4 +1,4 @@
-"""The same streams for programs that block: they run on a thread of their own."""
+"""The same streams for blocking programs: they run on a separate thread."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Portal:
         return self.wait(called())
 
     def end(self) -> None:
-        """Ends the thread, once all who wait for something of it have their answer."""
+        """Ends the thread, once all waiting callers have their answers."""
         with self._lock:
             if self._is_ended:
                 return
@@ -75,7 +75,7 @@ class Portal:
 
 
 async def _others_end() -> None:
-    """What is read has ended by itself; the rest is cancelled."""
+    """Streams that were read have ended by themselves; the rest is cancelled."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     if others:
         _, pending = await asyncio.wait(others, timeout=_END_SEC)
@@ -85,14 +85,14 @@ async def _others_end() -> None:
 
 
 class _Events(Generic[E]):
-    """What is iterated over: `for event in it`, or `next_event` with a time limit."""
+    """An iterator: `for event in it`, or `next_event` with a time limit."""
 
     def __init__(self, portal: Portal, events: Any) -> None:
         self._portal = portal
         self._events = events
 
     def ready(self, timeout_sec: float | None = None) -> None:
-        """Waits for the first answer; raises what no retry heals. TimeoutError after `timeout_sec`."""
+        """Waits for the first answer; raises an error that no retry heals. TimeoutError after `timeout_sec`."""
         self._portal.wait(self._events.ready(), timeout_sec)
 
     def __iter__(self) -> Iterator[E]:
@@ -131,7 +131,7 @@ class Book(_Events[BookEvent]):
 
     @property
     def sequence(self) -> int | None:
-        """None while there is no book that is known to be right."""
+        """None while no book is known to be right."""
         return self._events.sequence
 
     def levels(self, outcome: Outcome = 0) -> Levels:
@@ -139,7 +139,7 @@ class Book(_Events[BookEvent]):
         return self._portal.call(self._events.levels, outcome)
 
     def best(self, outcome: Outcome = 0) -> tuple[Level | None, Level | None]:
-        """The best bid and the best ask; None where a side is empty."""
+        """The best bid and the best ask; None if a side is empty."""
         return self._portal.call(self._events.best, outcome)
 
     def checksum(self) -> int:
@@ -148,18 +148,20 @@ class Book(_Events[BookEvent]):
 
 
 class UserEvents(_Events[UserEvent]):
-    """What happens to the account's orders."""
+    """The events of the account's orders."""
 
     _events: AsyncUserEvents
 
     @property
     def user_sequence(self) -> int | None:
-        """That of the last event; store it with what you did about the event, and begin there at the next start."""
+        """The number of the last event; store it with the result of your work on the event, and begin there at the
+        next start.
+        """
         return self._events.user_sequence
 
     @property
     def is_live(self) -> bool:
-        """Whether nothing is missing."""
+        """True if nothing is missing."""
         return self._events.is_live
 
 

@@ -38,7 +38,7 @@ class BookHost(Protocol):
     """The stream that a book belongs to."""
 
     def subscribe_book(self, book: AsyncBook, failures: int) -> None:
-        """Subscribes the book, also again; with more failures, after a longer pause."""
+        """Subscribes the book, or subscribes it again; the more failures, the longer the pause before."""
 
     def leave_book(self, book: AsyncBook) -> None:
         """The book is closed."""
@@ -73,7 +73,7 @@ class AsyncBook:
 
     @property
     def sequence(self) -> int | None:
-        """None while there is no book that is known to be right."""
+        """None while no book is known to be right."""
         return self._replica.sequence
 
     def levels(self, outcome: Outcome = 0) -> Levels:
@@ -81,7 +81,7 @@ class AsyncBook:
         return self._replica.levels(outcome)
 
     def best(self, outcome: Outcome = 0) -> tuple[Level | None, Level | None]:
-        """The best bid and the best ask; None where a side is empty."""
+        """The best bid and the best ask; None if a side is empty."""
         return self._replica.best(outcome)
 
     def checksum(self) -> int:
@@ -89,7 +89,7 @@ class AsyncBook:
         return self._replica.checksum()
 
     async def ready(self) -> None:
-        """Waits for the first book; raises what no retry heals, such as an unknown market."""
+        """Waits for the first book; raises an error that no retry heals, such as an unknown market."""
         await asyncio.shield(self._ready)
 
     def __aiter__(self) -> AsyncBook:
@@ -114,7 +114,9 @@ class AsyncBook:
         self._end(error, error)
 
     def subscribing(self) -> int | None:
-        """A subscription is being sent. The sequence to continue after, or None for a new book."""
+        """Called when a subscription is sent. Returns the sequence number after which to continue, or None for a new
+        book.
+        """
         self._is_subscribing = True
         self._heartbeats_without = 0
         self._wants_book = self._replica.sequence is None
@@ -132,7 +134,7 @@ class AsyncBook:
             self._become_live()
 
     def connection_lost(self) -> None:
-        """What is asked for is asked for again on the next connection."""
+        """The next connection subscribes everything again."""
         self._is_subscribing = False
         self._become_stale("connection")
 

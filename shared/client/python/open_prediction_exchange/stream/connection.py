@@ -39,10 +39,12 @@ class ConnectionTimes:
 
 
 class Handler(Protocol):
-    """What the connection is for."""
+    """The user of the connection."""
 
     async def upgrade(self) -> tuple[str, Mapping[str, str]]:
-        """Address and headers of the next connection: another member of a cluster may have it, a nonce is good once."""
+        """Address and headers of the next connection, which may go to another member of a cluster; a nonce is valid
+        once.
+        """
 
     def opened(self) -> None:
         """Messages can be sent."""
@@ -83,7 +85,7 @@ class Connection:
 
     @property
     def is_open(self) -> bool:
-        """Whether messages can be sent."""
+        """True if messages can be sent."""
         return self._socket is not None
 
     def start(self) -> None:
@@ -98,7 +100,7 @@ class Connection:
             self._has_message.set()
 
     async def send_now(self, message: Mapping[str, Any]) -> None:
-        """Sends the message at once: orders have limits of their own. NoAnswerError if the connection is lost."""
+        """Sends the message at once: orders have their own limits. NoAnswerError if the connection is lost."""
         if self._socket is None:
             raise NotConnectedError("the socket was lost")
         try:
@@ -140,7 +142,7 @@ class Connection:
             await asyncio.sleep(delay / 2 + random.random() * delay / 2)
 
     async def _connected(self) -> bool:
-        """One connection from its start to its end. Whether it was ever open."""
+        """Runs one connection from its start to its end. Returns True if it was ever open."""
         try:
             url, headers = await self._handler.upgrade()
         except ExchangeError:

@@ -1,4 +1,4 @@
-"""What happens on a stream. Times of frames are Unix milliseconds; amounts are atomic tokens and micro-USDC."""
+"""The events of streams. Times of frames are Unix milliseconds; amounts are atomic tokens and micro-USDC."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ class Levels:
     asks: tuple[Level, ...]
 
     def depth(self, side: Side, token_quantity_atomic: int) -> tuple[int, int]:
-        """What an order of that side and quantity meets: atomic tokens that are there, and micro-USDC for them."""
+        """The part of the book that an order of that side and quantity would take: atomic tokens, and micro-USDC for
+        them.
+        """
         tokens, notional = 0, Decimal(0)
         for level in self.asks if side == "BUY" else self.bids:
             taken = min(level.token_quantity_atomic, token_quantity_atomic - tokens)
@@ -86,7 +88,7 @@ class Delta:
 
 @dataclass(frozen=True, kw_only=True)
 class BestPrices:
-    """The best prices of one outcome have changed; None where a side is empty."""
+    """The best prices of one outcome have changed; None if a side is empty."""
 
     sequence: int
     timestamp: int
@@ -99,7 +101,7 @@ class BestPrices:
 
 @dataclass(frozen=True, kw_only=True)
 class BookStale:
-    """The book may be wrong from here on: do not trade on it. It is made right again by itself."""
+    """The book may be wrong from here on: do not trade on it. It corrects itself."""
 
     cause: StaleCause
     sequence: int | None
@@ -107,7 +109,7 @@ class BookStale:
 
 @dataclass(frozen=True, kw_only=True)
 class BookLive:
-    """The book is the server's at this sequence."""
+    """The book equals the server's book at this sequence number."""
 
     sequence: int
 
@@ -177,7 +179,7 @@ class Gap:
 
 @dataclass(frozen=True, kw_only=True)
 class UserStale:
-    """The connection was lost, or events are missing: those that come are still each once and in order."""
+    """The connection was lost, or events are missing: later events still come once each and in order."""
 
     user_sequence: int | None
 

@@ -10,7 +10,9 @@ E = TypeVar("E")
 
 
 class EventFeed(Generic[E]):
-    """A queue with an end. When it is full, `on_full` gives what replaces all that wait, or None after `fail`."""
+    """A bounded queue. If it is full, `on_full` returns the event that replaces all waiting ones, or None after
+    `fail`.
+    """
 
     def __init__(self, limit: int, on_full: Callable[[], E | None], keeps_unread: bool) -> None:
         self._limit = limit
@@ -23,7 +25,7 @@ class EventFeed(Generic[E]):
         self._is_read = False
 
     def push(self, event: E) -> None:
-        """For the reader, if there is one or will be."""
+        """Delivers an event to the reader, if there is one or will be."""
         if self._is_over or not self.is_queueing:
             return
         if len(self._events) >= self._limit:
@@ -36,7 +38,7 @@ class EventFeed(Generic[E]):
         self._changed.set()
 
     def restart(self, event: E | None) -> None:
-        """A reader begins with this event in place of what waits."""
+        """A reader begins with this event instead of the waiting ones."""
         self.is_queueing = not self._is_over
         if not self._is_over:
             self._events.clear()
@@ -44,7 +46,7 @@ class EventFeed(Generic[E]):
                 self.push(event)
 
     def end(self, error: Exception | None = None) -> None:
-        """No event follows; those that wait can still be read, and then the error."""
+        """No event follows; waiting events can still be read, and then the error."""
         if not self._is_over:
             self._is_over, self._error = True, error
             self._changed.set()

@@ -38,7 +38,7 @@ class AsyncOrderSocket(Upgrade):
 
     @property
     def is_open(self) -> bool:
-        """Whether requests about orders go over it; while not, they go over HTTP."""
+        """True if requests about orders go over the socket; otherwise they go over HTTP."""
         return self._connection.is_open and not self._is_closed
 
     async def start(self) -> None:
@@ -81,7 +81,7 @@ class AsyncOrderSocket(Upgrade):
             raise kind(f"no answer in {timeout_sec} seconds") from None
 
     async def close(self) -> None:
-        """Requests that are not answered fail as those of a lost connection; later ones go over HTTP."""
+        """Unanswered requests fail as if the connection were lost; later requests go over HTTP."""
         self._is_closed = True
         if self._client.socket is self:
             self._client.socket = None
@@ -105,7 +105,7 @@ class AsyncOrderSocket(Upgrade):
             self._ready.set_result(None)
 
     def received(self, frame: Any) -> None:
-        """An answer; one that no request waits for is left alone."""
+        """Handles an answer; ignores it if no request waits for it."""
         if not isinstance(frame, dict) or frame.get("channel") != "order_result":
             return
         number = frame.get("id")
@@ -114,7 +114,7 @@ class AsyncOrderSocket(Upgrade):
             answer.set_result(frame.get("data"))
 
     def lost(self, was_open: bool) -> None:
-        """What was sent may have been carried out."""
+        """Requests that were sent may have been carried out."""
         self.move_on()
         self._end()
 
@@ -170,7 +170,7 @@ class OrderSocket:
 
     @property
     def is_open(self) -> bool:
-        """Whether requests about orders go over it; while not, they go over HTTP."""
+        """True if requests about orders go over the socket; otherwise they go over HTTP."""
         return self._socket.is_open
 
     def ask(self, message: Mapping[str, Any], timeout_sec: float) -> Any:
@@ -187,7 +187,7 @@ class OrderSocket:
         raise TypeError("this socket is one of a client that blocks")
 
     def close(self) -> None:
-        """Requests that are not answered fail as those of a lost connection; later ones go over HTTP."""
+        """Unanswered requests fail as if the connection were lost; later requests go over HTTP."""
         if self._requests.socket is self:
             self._requests.socket = None
         if self._socket.is_open or not self._socket._is_closed:

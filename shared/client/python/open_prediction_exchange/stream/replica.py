@@ -33,7 +33,7 @@ class _Side:
         self.ticks = sorted(self.levels)
 
     def change(self, ticks: int, quantity: int, num_orders: int) -> bool:
-        """False where a level goes that is not there."""
+        """False if a level is removed that does not exist."""
         at = bisect_left(self.ticks, ticks)
         is_there = ticks in self.levels
         if num_orders > 0:

@@ -117,7 +117,7 @@ class AsyncStream(Upgrade):
             self.subscribe_book(book, 0)
 
     def lost(self, was_open: bool) -> None:
-        """The next connection asks for everything anew, perhaps at another member."""
+        """The next connection subscribes everything again, perhaps at another member."""
         self._round += 1
         self._asked.clear()
         self._due.clear()
@@ -137,7 +137,7 @@ class AsyncStream(Upgrade):
             self._user.fail(error)
 
     def received(self, frame: Any) -> None:
-        """A frame goes to whom it is for."""
+        """Passes a frame to its stream."""
         channel = frame.get("channel")
         if channel in ("book", "book_delta", "trade", "bbo"):
             if frame["market_id"] in self._books:
@@ -216,7 +216,7 @@ class AsyncStream(Upgrade):
                 request.user.caught_up()
 
     def _repeat(self, key: str, request: _Request, after_sec: float) -> None:
-        """Too many messages: what was asked for is still wanted."""
+        """Too many messages: the request is repeated."""
         del self._asked[key]
         round_ = self._round
 

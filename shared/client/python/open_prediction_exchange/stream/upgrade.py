@@ -13,7 +13,7 @@ STREAM_PATH = "/v1/ws"
 
 
 class Upgrade:
-    """The part of a connection's handler that is about where it goes, and as whom."""
+    """The part of a connection's handler that decides its address and its credentials."""
 
     def __init__(self, requests: Requests) -> None:
         self._requests = requests.with_options(retry=NO_RETRY)
@@ -41,7 +41,7 @@ class Upgrade:
         addresses.move_from(addresses.current)
 
     async def permanent_error(self) -> Exception | None:
-        """Why no connection could be opened: the answer to the same request without an upgrade says it."""
+        """The reason why no connection could be opened, from the answer to the same request without an upgrade."""
         if self._requests.credentials is None:
             return None
         driver = AsyncDriver()

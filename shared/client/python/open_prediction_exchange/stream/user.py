@@ -37,7 +37,9 @@ class AsyncUserEvents:
     def __init__(self, host: UserHost, since: int | None, cancel_on_disconnect: bool, limit: int) -> None:
         self.cancel_on_disconnect = cancel_on_disconnect
         self.user_sequence = since
-        """That of the last event; store it with what you did about the event, and begin there at the next start."""
+        """The number of the last event; store it with the result of your work on the event, and begin there at the
+        next start.
+        """
         self.is_live = False
         self._host = host
         self._anchor: str | None = None
@@ -72,12 +74,12 @@ class AsyncUserEvents:
         self._end(error, error)
 
     def subscribing(self) -> int | None:
-        """A subscription is being sent. Its `user_since`, None to start with the next event."""
+        """Called when a subscription is sent. Returns its `user_since`; None to start with the next event."""
         self._is_subscribing = True
         return None if self.user_sequence is None else max(0, self.user_sequence - 1)
 
     def subscribed(self, sequence: int) -> None:
-        """`sequence` is that of the last frame before those that follow."""
+        """`sequence` is that of the last frame before the following ones."""
         self._is_subscribing = False
         if self.user_sequence is None:
             self.user_sequence = sequence
@@ -95,7 +97,7 @@ class AsyncUserEvents:
             self._set_live(True)
 
     def connection_lost(self) -> None:
-        """What was missed is asked for on the next connection."""
+        """The next connection asks for the missed events."""
         self._is_subscribing = False
         self._set_live(False)
 
