@@ -217,7 +217,13 @@ describe('admin', () => {
 
     await server.start({ SNAPSHOT_EVERY: '1000000' });
     const again = trader.reconnected();
-    const { orders, total } = await again.client.userOrders({ status: 'open', limit: 100 });
+    // A read of an account waits two seconds for its history, and is refused as long as that is made anew.
+    const { orders, total } = await eventually('the history of the account', () =>
+      again.client.userOrders({ status: 'open', limit: 100 }).catch((error) => {
+        assert.equal(error.code, 'ENGINE_BUSY');
+        return undefined;
+      }),
+    );
     assert.equal(total, before);
     assert.ok(orders.every(({ status }) => ['open', 'partially_filled'].includes(status)));
     const { history_from } = (await server.request('GET', '/v1/platform/config')).body;
