@@ -152,17 +152,23 @@ describe('the catalogue as a whole', () => {
   });
 
   test('has the leagues of its sports with their teams (RULES.md 12.8)', async () => {
-    const category = `sport ${randomUUID()}`;
+    const slug = randomUUID();
+    const category = `sport ${slug}`;
     const league = { category, sport_league: 'NFL' };
-    await server.admin.createEvent({ slug: 'game-1', title: 'Game 1', ...league, sport_teams: ['Lions', 'Bears'] });
+    await server.admin.createEvent({
+      slug: `one-${slug}`,
+      title: 'Game 1',
+      ...league,
+      sport_teams: ['Lions', 'Bears'],
+    });
     const { id } = await server.admin.createEvent({
-      slug: 'game-2',
+      slug: `two-${slug}`,
       title: 'Game 2',
       ...league,
       sport_teams: ['Bears', 'Jets'],
     });
-    await server.admin.createEvent({ slug: 'game-3', title: 'Game 3', category, sport_league: 'NBA' });
-    await server.admin.createEvent({ slug: 'no-game', title: 'No game', category, sport_teams: ['Nobody'] });
+    await server.admin.createEvent({ slug: `three-${slug}`, title: 'Game 3', category, sport_league: 'NBA' });
+    await server.admin.createEvent({ slug: `none-${slug}`, title: 'No game', category, sport_teams: ['Nobody'] });
     const ofSport = async () =>
       (await get('/v1/sports/taxonomy')).sports.find(({ name }: { name: string }) => name === category);
     const nba = { name: 'NBA', teams: [] };

@@ -147,6 +147,15 @@ describe('roles', () => {
   });
 });
 
+test('an administrator revokes every operator, and the list says so', async () => {
+  const active = async () => (await server.admin.operators()).operators.filter(({ revoked_at }) => revoked_at === null);
+  const before = await active();
+  assert.ok(before.length > 0);
+  // Later files of the shared server decide markets without a second operator.
+  for (const { id } of before) await server.admin.revokeOperator(id);
+  assert.deepEqual(await active(), []);
+});
+
 /** Resolves once the stream of changes is open. */
 function openFeed(token: string): Promise<{ ended: Promise<void> }> {
   return new Promise((resolve, reject) => {
