@@ -94,6 +94,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/fault/syscalls.test.ts': FAULTS,
   'test/fault/witness.test.ts': FAULTS,
   'test/hostile/fullDiskStart.test.ts': FAULTS,
+  'test/unit/deploy/alertRules.test.ts': RULES,
   'test/unit/deploy/alerts.test.ts': RULES,
   'test/unit/python/client.test.ts': PYTHON,
 };

@@ -130,10 +130,10 @@ describe('alerts and dashboard', () => {
     assert.deepEqual([...missing], []);
   });
 
-  test('are what promtool expects, and fire when they should', { skip: without('promtool', 'prometheus') }, () => {
+  // They fire when they should: alertRules.test.ts.
+  test('are what promtool expects', { skip: without('promtool', 'prometheus') }, () => {
     const cwd = join(DEPLOY, 'prometheus');
     succeeds('promtool', ['check', 'rules', 'rules.yml'], { cwd });
-    succeeds('promtool', ['test', 'rules', ...RULE_TESTS], { cwd });
     succeeds('promtool', ['check', 'config', '--syntax-only', 'prometheus.yml'], { cwd });
   });
 });
