@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { catalogueOf } from '../support/catalogue.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Json, sharedServer } from '../support/server.ts';
+import { fileScope } from '../support/fileScope.ts';
+import { type Json, startServer } from '../support/server.ts';
 
-const server = await sharedServer();
+const server = await startServer(fileScope);
 const { create, get } = catalogueOf(server);
 
 /** Two spellings of one word: each finds the other, and itself. */
