@@ -1,4 +1,4 @@
-/** The alerts of data/deploy fire when they should: promtool plays hours of series for each of them, which takes long. */
+/** The alerts of data/deploy fire when they should: promtool plays hours of series for each, which takes long. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
