@@ -174,6 +174,8 @@ const FORMS: Readonly<Record<string, JsonSchema>> = {
   Time: fields.TIME,
   Line: described(markets.SHORT_TEXT, 'Text of one line, without control characters and others that are not shown.'),
   LineOrEmpty: described(markets.SUBTITLE, 'Text of one line, which may be empty.'),
+  Lines: described(markets.LONG_TEXT, 'Text of several lines, otherwise as a line.'),
+  Email: accounts.EMAIL,
   Link: described({ ...markets.LINK, type: 'string', examples: ['https://weather.example'] }, 'The address of a page.'),
   GroupName: fields.GROUP_NAME,
   WalletSignature: sessions.WALLET_SIGNATURE,

@@ -11,6 +11,7 @@ import {
   COUNT,
   FLAG,
   HASH,
+  HIDDEN,
   LINE,
   MESSAGE_TEXT,
   OUTCOME_INDEX,
@@ -170,10 +171,10 @@ export const CANCELLED_TIMEOUT = object({ ...TIMEOUT_FIELDS, cancelled_at: TIME 
 export type CancelledTimeout = FromSchema<typeof CANCELLED_TIMEOUT>;
 
 export const DISPLAY_NAME = { type: 'string', minLength: 1, maxLength: 100, ...LINE, examples: ['Ada'] } as const;
-const EMAIL = {
+export const EMAIL = {
   type: 'string',
   maxLength: 254,
-  pattern: '^[^@\\s]+@[^@\\s]+$',
+  pattern: `^[^@\\s${HIDDEN}]+@[^@\\s${HIDDEN}]+$`,
   examples: ['ada@example.org'],
 } as const;
 const ROLE = { type: 'string', pattern: '^[a-z][a-z_]{0,31}$', examples: ['user'] } as const;

@@ -1,6 +1,19 @@
 /** Schemas of cashing in and out (RULES.md 16). Amounts are decimal texts with their currency. */
 import { TYPE_FIELD } from './chainFunds.ts';
-import { ADDRESS, ANY_MEMBERS, CHAIN_ID, COUNT, FLAG, HASH, MESSAGE_TEXT, OFFSET, TEXT, TIME, UUID } from './fields.ts';
+import {
+  ADDRESS,
+  ANY_MEMBERS,
+  CHAIN_ID,
+  COUNT,
+  FLAG,
+  HASH,
+  LINE,
+  MESSAGE_TEXT,
+  OFFSET,
+  TEXT,
+  TIME,
+  UUID,
+} from './fields.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 
 const FIAT_KINDS = ['onramp', 'offramp'] as const;
@@ -72,7 +85,9 @@ export const NEW_OFFRAMP = {
 
 export const COMPLETE_BODY = {
   type: 'object',
-  properties: { provider_transaction_id: { type: 'string', minLength: 1, maxLength: 200, examples: ['tx-1'] } },
+  properties: {
+    provider_transaction_id: { type: 'string', minLength: 1, maxLength: 200, ...LINE, examples: ['tx-1'] },
+  },
   additionalProperties: false,
 } as const;
 

@@ -20,7 +20,7 @@ const MAX_ROWS = 5000;
 
 const NAME = { type: 'string', pattern: '^[a-z0-9]{1,30}$', examples: ['sandbox'] } as const;
 const DAY = { type: 'string', pattern: '^20[0-9]{2}-[01][0-9]-[0-3][0-9]$', examples: ['2026-11-28'] } as const;
-const TRANSACTION = { type: 'string', minLength: 1, maxLength: 200, examples: ['tx-1'] } as const;
+const TRANSACTION = { type: 'string', minLength: 1, maxLength: 200, ...LINE, examples: ['tx-1'] } as const;
 const REFERENCE = {
   type: 'string',
   pattern: '^[\\w-]{0,49}$',

@@ -43,14 +43,16 @@ export const UNITS = { type: 'string', pattern: '^(?:0|[1-9][0-9]*)$', examples:
 export const SIGNED_UNITS = { type: 'string', pattern: '^(?:0|-?[1-9][0-9]*)$', examples: ['6500000'] } as const;
 /** USDC per token, exact: "0.65". */
 export const PRICE = { type: 'string', pattern: '^[0-9]+(?:\\.[0-9]+)?$', examples: ['0.65'] } as const;
+/** In brackets of a regular expression: what no text that people read has (RULES.md 9.4). */
+export const HIDDEN = '\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Cs}\\p{Default_Ignorable_Code_Point}\\u2800';
 /**
  * One line of text that people read. It has no control or format characters, which control a terminal or hide other
  * text, no line separators, no unpaired surrogates, and no other invisible characters except the two selectors of how
  * an emoji is drawn (RULES.md 9.4).
  */
-export const LINE = {
-  pattern: '^(?:[\\ufe0e\\ufe0f]|[^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Cs}\\p{Default_Ignorable_Code_Point}\\u2800])*$',
-} as const;
+export const LINE = { pattern: `^(?:[\\ufe0e\\ufe0f]|[^${HIDDEN}])*$` } as const;
+/** The same of text that has several lines: ends of lines and tabs besides. */
+export const LINES = { pattern: `^(?:[\\n\\r\\t\\ufe0e\\ufe0f]|[^${HIDDEN}])*$` } as const;
 export const TEXT = { type: 'string' } as const;
 export const TITLE = { type: 'string', examples: ['Will it rain tomorrow?'] } as const;
 /** An exact amount of dollars, in the shortest form. */

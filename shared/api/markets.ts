@@ -9,7 +9,9 @@ import {
   COUNT,
   FLAG,
   HASH,
+  HIDDEN,
   LINE,
+  LINES,
   OFFSET,
   OUTCOME_INDEX,
   PRICE,
@@ -247,9 +249,14 @@ export const SHORT_TEXT = {
 } as const;
 export const SUBTITLE = { type: 'string', maxLength: 300, ...LINE, examples: [''] } as const;
 export const OPTIONAL_TEXT = { type: ['string', 'null'], maxLength: 300, ...LINE, examples: [null] } as const;
-export const LONG_TEXT = { type: 'string', maxLength: 20_000, examples: ['Yes if a drop is measured.'] } as const;
+export const LONG_TEXT = {
+  type: 'string',
+  maxLength: 20_000,
+  ...LINES,
+  examples: ['Yes if a drop is measured.'],
+} as const;
 /** A page may make a link of it, so `javascript:` and `data:` are not allowed. */
-const URL_FORM = { maxLength: 2000, pattern: '^https?://[^\\s"<>]+$' } as const;
+const URL_FORM = { maxLength: 2000, pattern: `^https?://[^\\s"<>${HIDDEN}]+$` } as const;
 export const LINK = { type: ['string', 'null'], ...URL_FORM, examples: [null] } as const;
 const OPTIONAL_COUNT = { type: ['integer', 'null'], minimum: 0, maximum: MAX_SAFE, examples: [null] } as const;
 const OPTIONAL_HASH = { type: ['string', 'null'], format: 'hash', examples: [null] } as const;

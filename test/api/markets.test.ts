@@ -110,6 +110,8 @@ describe('a new market', () => {
         return [
           [`a title with the sign ${sign}`, { title: text }, 'invalid title'],
           [`an outcome with the sign ${sign}`, { outcomes: [text, 'No'] }, 'invalid outcomes'],
+          // A description has ends of lines.
+          [`a description with the sign ${sign}`, { description: text.replace('\n', '\0') }, 'invalid description'],
         ];
       },
     ),

@@ -1,7 +1,9 @@
 /** Signs that a terminal would obey or hide are shown as a mark, and ends of lines only where there may be some. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LINE } from '../../../../../shared/api/fields.ts';
+import { EMAIL } from '../../../../../shared/api/accounts.ts';
+import { LINE, LINES } from '../../../../../shared/api/fields.ts';
+import { LINK } from '../../../../../shared/api/markets.ts';
 import { printable, printableJson, printableLines, withoutMark } from '../../../../../shared/client/cli/frame/text.ts';
 
 const HIDDEN = [
@@ -26,6 +28,20 @@ test('the catalogue accepts none of them in titles and outcomes (RULES.md 9.4)',
   const form = new RegExp(LINE.pattern, 'u');
   for (const code of HIDDEN) assert.doesNotMatch(`a${String.fromCodePoint(code)}b`, form, code.toString(16));
   for (const text of ['São Paulo: 5 °C?', '日本', 'नमस्ते', '❤\ufe0f', '']) assert.match(text, form);
+});
+
+test('nor do descriptions, links and email addresses; a description has ends of lines and tabs (RULES.md 9.4)', () => {
+  const [lines, link, email] = [LINES, LINK, EMAIL].map(({ pattern }) => new RegExp(pattern, 'u')) as RegExp[];
+  for (const code of HIDDEN) {
+    const sign = String.fromCodePoint(code);
+    assert.doesNotMatch(`a${sign}b`, lines!, code.toString(16));
+    assert.doesNotMatch(`https://a.example/${sign}`, link!, code.toString(16));
+    assert.doesNotMatch(`ada${sign}@a.example`, email!, code.toString(16));
+    assert.doesNotMatch(`ada@a.example${sign}`, email!, code.toString(16));
+  }
+  for (const text of ['Yes if it rains.\r\n\tNo if not.', '日本 ❤\ufe0f', '']) assert.match(text, lines!);
+  assert.match('https://a.example/regen?was=schön', link!);
+  assert.match('ada@exämple.org', email!);
 });
 
 test('JSON has them as escapes, so that it is the same value and a terminal shows it', () => {
