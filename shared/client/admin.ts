@@ -3,6 +3,7 @@ import type { ImportReport } from '../api/catalogue.ts';
 import type { CallOptions } from './accountRequests.ts';
 import { type AdminOptions, AdminRequests } from './adminRequests.ts';
 import { withQuery } from './request.ts';
+import { INSPECT, type Inspecting, shown } from './shown.ts';
 import type {
   AccountStateName,
   ActiveDrills,
@@ -85,6 +86,10 @@ export class AdminClient {
   /** The same client with another time-out, signal or policy of retries. */
   with(call: CallOptions): AdminClient {
     return new AdminClient({ ...this.#options, ...call });
+  }
+
+  [INSPECT](...inspecting: Inspecting): string {
+    return shown('AdminClient', { baseUrl: [this.#options.baseUrl].flat().join() }, inspecting);
   }
 
   createUser(user: NewUser): Promise<Profile> {

@@ -19,7 +19,7 @@ import { type PlaceIntent, Placer } from './placer.ts';
 import type { PlacingOptions, ReplacingOptions } from './placingOptions.ts';
 import { PositionsClient } from './positions.ts';
 import { SessionsClient } from './sessions.ts';
-import { INSPECT, shown } from './shown.ts';
+import { INSPECT, type Inspecting, shown } from './shown.ts';
 import type { StreamOptions } from './stream/connect.ts';
 import type { ExchangeStream } from './stream/exchangeStream.ts';
 import type { OrderSocketOptions } from './stream/orderSocket.ts';
@@ -172,10 +172,10 @@ export class ExchangeClient extends AccountRoutes {
     }
   }
 
-  [INSPECT](_depth: number, options: object, inspect: (value: unknown, options: object) => string): string {
+  [INSPECT](...inspecting: Inspecting): string {
     const { credentials, session } = this.#options;
     const by = credentials === undefined ? (session?.user.id ?? null) : `key ${credentials.keyId}`;
-    return shown('ExchangeClient', { baseUrl: this.requests.addresses.origins.join(), by }, options, inspect);
+    return shown('ExchangeClient', { baseUrl: this.requests.addresses.origins.join(), by }, inspecting);
   }
 
   #placed(

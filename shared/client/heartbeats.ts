@@ -8,6 +8,7 @@
  *                 beat are cancelled.
  */
 import { isRefusal } from './answers.ts';
+import { INSPECT, type Inspecting, shown } from './shown.ts';
 
 export type HeartbeatOptions = {
   /** Time from the answer to one beat until the next beat: 1 to 10 seconds, by default 5. */
@@ -54,6 +55,10 @@ export class Heartbeats {
   /** False if beats have failed for longer than the exchange waits, and after the end. */
   get isArmed(): boolean {
     return !this.#isClosed && !this.#hasLapsed;
+  }
+
+  [INSPECT](...inspecting: Inspecting): string {
+    return shown('Heartbeats', { isArmed: this.isArmed }, inspecting);
   }
 
   /** HEARTBEATS-2. */

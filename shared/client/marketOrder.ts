@@ -4,7 +4,7 @@
  * buyer never pays more than `usd`, whatever the book has become (SWEEP-1).
  */
 import type { Outcome } from '../base/codes.ts';
-import { formatPrice, parseUnits } from './amounts.ts';
+import { checkedLots, formatPrice, parseUnits } from './amounts.ts';
 import { atMarket } from './atMarket.ts';
 import type { OrderMarket } from './order.ts';
 import type { PlaceIntent } from './placer.ts';
@@ -25,10 +25,10 @@ type Terms = {
   readonly clientOrderId?: string;
   readonly orderGroup?: string;
 };
-/** In tokens: "12.5", or 12_500_000n units. */
-type OfTokens = { readonly size: string | bigint };
-/** In USDC: "20", or 20_000_000n units. */
-type OfUsd = { readonly usd: string | bigint };
+/** In tokens: "12.5", a whole number such as 12, or 12_500_000n units. */
+type OfTokens = { readonly size: string | number | bigint };
+/** In USDC: "20.5", a whole number such as 20, or 20_500_000n units. */
+type OfUsd = { readonly usd: string | number | bigint };
 export type MarketBuy = Terms & (OfUsd | OfTokens);
 export type MarketSell = Terms & OfTokens;
 
@@ -62,6 +62,8 @@ export function marketPreview(
   const { outcomeIndex = 0, maxSlippage, book: _, ...rest } = order;
   const { usd, size, ...terms } = rest as typeof rest & Partial<OfUsd & OfTokens>;
   if ((usd === undefined) === (size === undefined)) throw new TypeError('an order at the market has usd or a size');
+  if (usd !== undefined && side === 'SELL') throw new TypeError('a sale at the market has a size');
+  if (maxSlippage === undefined) throw new TypeError("an order at the market has a maxSlippage, such as '0.02'");
   const ticksPerUnit = market.ticks_per_unit;
   const grid = BigInt(ticksPerUnit);
   const amount = usd === undefined ? { sizeAtomic: unitsOf(size!) } : { usdMicro: unitsOf(usd) };
@@ -71,6 +73,7 @@ export function marketPreview(
   const { limitTicks, lots, taken } = taking;
   if (lots <= 0n) throw new RangeError('the amount pays for no lot of tokens');
   if (usd === undefined && unitsOf(size!) % grid !== 0n) throw new RangeError(`${size} is no whole number of lots`);
+  checkedLots(lots, ticksPerUnit);
   const limit = BigInt(limitTicks);
   const gross = side === 'BUY' ? taken.filledAtomic : taken.notionalMicro;
   const feeAtomic = feeOf(gross, feeRateBps);
@@ -95,9 +98,12 @@ export function marketPreview(
   };
 }
 
-/** A text in its decimals, or units. */
-function unitsOf(amount: string | bigint): bigint {
-  return typeof amount === 'bigint' ? amount : parseUnits(amount);
+/** A text in its decimals, a number that is whole, and so exact, or units. */
+function unitsOf(amount: string | number | bigint): bigint {
+  if (typeof amount === 'bigint') return amount;
+  if (typeof amount === 'string') return parseUnits(amount);
+  if (Number.isSafeInteger(amount)) return parseUnits(String(amount));
+  throw new TypeError(`an amount is a text such as '0.65' or a whole number, not a number such as ${amount}`);
 }
 
 function ratio(notionalMicro: bigint, quantityAtomic: bigint): string {

@@ -13,6 +13,7 @@ import {
   parseScaledPrice,
   parseUnits,
 } from './amounts.ts';
+import { checkedSide } from './sweep.ts';
 import type { PlacementBody, SelfTradeName, SideName, TimeInForceName } from './types.ts';
 
 /** The parts of a market that an order depends on: its tokens and its grid. */
@@ -57,7 +58,8 @@ export type SigningOptions = { maker?: string | undefined; salt?: string | undef
  * amounts say, and a TypeError for one that is a number of JavaScript.
  */
 export function draftOrder(intent: OrderIntent | ExactIntent): OrderDraft {
-  const { market, side } = intent;
+  const { market } = intent;
+  const side = checkedSide(intent.side);
   const { quantityAtomic, notionalMicro } = amountsOf(intent);
   const isBuy = side === 'BUY';
   return {

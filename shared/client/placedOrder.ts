@@ -5,7 +5,7 @@ import type { SignedOrder } from './order.ts';
 import type { OrderChanges } from './orderChanges.ts';
 import type { FinalOrder, OrderTracker } from './orderTracker.ts';
 import type { ReplacingOptions } from './placingOptions.ts';
-import { INSPECT, shown } from './shown.ts';
+import { INSPECT, type Inspecting, shown } from './shown.ts';
 import type { AmendResponse, OrderRecord, PlacementBody, PlacementResponse, TombstoneResponse } from './types.ts';
 
 /** The part of the client that an order needs. */
@@ -103,10 +103,10 @@ export class PlacedOrder {
     return this.#change('replace', changes, options);
   }
 
-  [INSPECT](_depth: number, options: object, inspect: (value: unknown, options: object) => string): string {
+  [INSPECT](...inspecting: Inspecting): string {
     const { side, maker_amount, taker_amount } = this.body;
     const status = this.answer?.status ?? null;
-    return shown('PlacedOrder', { hash: this.hash, status, side, maker_amount, taker_amount }, options, inspect);
+    return shown('PlacedOrder', { hash: this.hash, status, side, maker_amount, taker_amount }, inspecting);
   }
 }
 

@@ -7,6 +7,7 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { AUTH_HEADER, EMPTY_BODY_SHA256, stringToSignV1, stringToSignV2 } from '../crypto/hmac.ts';
 import type { Credentials } from './credentials.ts';
 import type { HeaderFields, Signer } from './request.ts';
+import { INSPECT, type Inspecting, shown } from './shown.ts';
 
 const nodeCrypto = globalThis.process?.getBuiltinModule?.('crypto');
 
@@ -39,6 +40,10 @@ export class RequestSigner implements Signer {
   headersV1(method: string, path: string, body: string): HeaderFields {
     const timestamp = this.#timestamp();
     return this.#sign(timestamp, stringToSignV1(timestamp, method, path) + body);
+  }
+
+  [INSPECT](...inspecting: Inspecting): string {
+    return shown('RequestSigner', { keyId: this.#credentials.keyId }, inspecting);
   }
 
   #timestamp(): string {

@@ -14,7 +14,7 @@ import { isRefusal } from './answers.ts';
 import { ApiError, DEFAULT_TIMEOUT_MS, sendRequest } from './http.ts';
 import { type HeaderFields, prepareRequest, withQuery } from './request.ts';
 import { MemoryTokens, type SessionTokens, TabTokens, type TokenStore } from './sessionTokens.ts';
-import { INSPECT, shown } from './shown.ts';
+import { INSPECT, type Inspecting, shown } from './shown.ts';
 import { checkMessage, expectedDomains, type SignInWallet, textWalletOf } from './signInWallet.ts';
 import type { Profile, SessionAnswer, WalletMessage } from './types.ts';
 
@@ -157,9 +157,9 @@ export class Session {
     return ticket;
   }
 
-  [INSPECT](_depth: number, options: object, inspect: (value: unknown, options: object) => string): string {
+  [INSPECT](...inspecting: Inspecting): string {
     const { origins, user } = this;
-    return shown('Session', { of: user.id, origins, hasEnded: this.#end !== null }, options, inspect);
+    return shown('Session', { of: user.id, origins, hasEnded: this.#end !== null }, inspecting);
   }
 
   /** Ends the session here in any case; an error says that the exchange may not know. */

@@ -4,9 +4,10 @@
  */
 export const INSPECT: unique symbol = Symbol.for('nodejs.util.inspect.custom') as never;
 
-type Inspect = (value: unknown, options: object) => string;
+/** Arguments of the method of that name. */
+export type Inspecting = [depth: number, options: object, inspect: (value: unknown, options: object) => string];
 
 /** @param name of the class, before its members */
-export function shown(name: string, members: object, options: object, inspect: Inspect): string {
+export function shown(name: string, members: object, [, options, inspect]: Inspecting): string {
   return `${name} ${inspect(members, options)}`;
 }

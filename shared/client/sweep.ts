@@ -35,7 +35,7 @@ export function sweep(
   for (const level of facing(book, side)) {
     const ticks = tryParsePriceTicks(level.price, ticksPerUnit);
     const leftAtomic = wantedAtomic - taken.filledAtomic;
-    if (leftAtomic === 0n || (limitTicks !== null && isWorse(ticks, limitTicks, side))) break;
+    if (leftAtomic <= 0n || (limitTicks !== null && isWorse(ticks, limitTicks, side))) break;
     const thereAtomic = BigInt(level.token_quantity_atomic);
     taken = plus(taken, ticks, thereAtomic < leftAtomic ? thereAtomic : leftAtomic, ticksPerUnit);
   }
@@ -58,9 +58,15 @@ export function sweepBudget(book: Levels, ticksPerUnit: number, budgetMicro: big
   return taken;
 }
 
+/** Throws for what plain JavaScript may give in its place: `buy` is no sale. */
+export function checkedSide(side: Side): Side {
+  if (side !== 'BUY' && side !== 'SELL') throw new TypeError(`a side is 'BUY' or 'SELL', not ${side}`);
+  return side;
+}
+
 /** The side of the book that the order meets, best price first. */
 export function facing({ bids, asks }: Levels, side: Side): readonly Level[] {
-  return side === 'BUY' ? asks : bids;
+  return checkedSide(side) === 'BUY' ? asks : bids;
 }
 
 function isWorse(ticks: number, limitTicks: number, side: Side): boolean {

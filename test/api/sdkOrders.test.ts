@@ -87,7 +87,16 @@ test('without offers, for less than a lot, or from a stale book nothing is bough
   await assert.rejects(client.buy(market.id, { maxSlippage: '0', size: '0.00015' }), /no whole number of lots/);
   await assert.rejects(client.buy(market.id, { ...order, usd: -9_000_000n }), /pays for no lot/);
   await assert.rejects(client.buy(market.id, { ...order, size: '10' }), /usd or a size/);
-  await assert.rejects(client.buy(market.id, { ...order, usd: 9 as never }), /not a number/);
+  await assert.rejects(client.buy(market.id, { ...order, usd: 9.5 }), /not a number/);
+  await assert.rejects(client.buy(market.id, { ...order, usd: '99999999999' }), /is not a multiple of/);
+  const whole = await client.previewMarket('BUY', market.id, { ...order, usd: 9 });
+  assert.deepEqual(whole, await client.previewMarket('BUY', market.id, order), 'a whole number is exact');
+  await assert.rejects(client.buy(market.id, { usd: 9 } as never), /has a maxSlippage/);
+  await assert.rejects(client.sell(market.id, order as never), /^TypeError: a sale at the market has a size$/);
+  await assert.rejects(
+    client.previewMarket('buy' as never, market.id, order),
+    /^TypeError: a side is 'BUY' or 'SELL', not buy$/,
+  );
   const book = { marketId: market.id, state: 'stale', levels: () => assert.fail('it is not looked at') };
   await assert.rejects(client.buy(market.id, { ...order, book }), /the book is stale/);
   const wrong = { ...book, marketId: 'another', state: 'live' };
@@ -110,6 +119,15 @@ test('a verified book computes the cost of an amount of tokens, and the tokens f
     await client.previewMarket('BUY', market.id, order),
   );
   assert.match(inspect(book), /^BookStream \{[^}]*state: 'live'/);
+  assert.throws(() => book.depthOf('buy' as never, 1n), /^TypeError: a side is/);
+  assert.equal(book.depthOf('BUY', -1n).filledAtomic, 0n);
+  const [user, changes] = [stream.openUser(), stream.openMarketChanges({ markets: [market.id] })];
+  assert.match(inspect(user), /^UserStream \{ userSequence: null, isLive: false, cancelOnDisconnect: false \}$/);
+  assert.match(inspect(changes), /^Channel \{\s+of: 'market',\s+isLive: false,\s+isClosed: false,\s+markets: \[/);
+  assert.match(
+    inspect(stream),
+    /^ExchangeStream \{[^}]*books: \[ '[\w-]+' \],\s+user: true,\s+channels: \[ 'market' \]/,
+  );
   stream.close();
 });
 

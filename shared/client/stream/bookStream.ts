@@ -10,7 +10,7 @@
  *                 missing.
  */
 import { deferred } from '../../base/deferred.ts';
-import { INSPECT, shown } from '../shown.ts';
+import { INSPECT, type Inspecting, shown } from '../shown.ts';
 import type { Side } from '../sweep.ts';
 import { BookReplica, type Depth, type Level, type Levels } from './bookReplica.ts';
 import { EventFeed, SlowReaderError } from './eventFeed.ts';
@@ -115,9 +115,9 @@ export class BookStream implements AsyncIterable<BookEvent> {
     return this.#book.depthFor(budgetMicro, ticksPerUnit, outcome);
   }
 
-  [INSPECT](_depth: number, options: object, inspect: (value: unknown, options: object) => string): string {
+  [INSPECT](...inspecting: Inspecting): string {
     const { marketId, state, sequence } = this;
-    return shown('BookStream', { marketId, state, sequence, ...this.best() }, options, inspect);
+    return shown('BookStream', { marketId, state, sequence, ...this.best() }, inspecting);
   }
 
   checksum(): number {

@@ -8,6 +8,7 @@
  *   CHANNELSTREAM-2  Every candle that closes is emitted once, and none is left out unless a thousand were missed.
  *   CHANNELSTREAM-3  No ticker of a market is emitted after a later one.
  */
+import { INSPECT, type Inspecting, shown } from '../shown.ts';
 import type { Candle, Ticker, Tickers } from '../types.ts';
 import { EventFeed, SlowReaderError } from './eventFeed.ts';
 import type { AnswerFrame, CandleFrame, HeartbeatFrame, MarketChangeFrame, TickerFrame } from './frames.ts';
@@ -99,6 +100,14 @@ abstract class ChannelStream<E> implements AsyncIterable<E | Link> {
 
   [Symbol.asyncIterator](): AsyncIterator<E | Link> {
     return this.#feed[Symbol.asyncIterator]();
+  }
+
+  [INSPECT](...inspecting: Inspecting): string {
+    return shown(
+      'Channel',
+      { of: this.member, isLive: this.#isLive, isClosed: this.#isClosed, ...this.named() },
+      inspecting,
+    );
   }
 
   close(): void {

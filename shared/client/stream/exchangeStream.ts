@@ -3,6 +3,7 @@
 import { Addresses } from '../addresses.ts';
 import { sendRequest } from '../http.ts';
 import { prepareRequest, type Signer } from '../request.ts';
+import { INSPECT, type Inspecting, shown } from '../shown.ts';
 import { type BookOptions, BookStream } from './bookStream.ts';
 import {
   type AnyChannel,
@@ -167,6 +168,12 @@ export class ExchangeStream {
     for (const book of [...this.#books.values()]) book.close();
     this.#user?.close();
     for (const channel of [...this.#channels]) channel.close();
+  }
+
+  [INSPECT](...inspecting: Inspecting): string {
+    const channels = Array.from(this.#channels, ({ member }) => member);
+    const open = { books: [...this.#books.keys()], user: this.#user !== null, channels };
+    return shown('ExchangeStream', { isClosed: this.#isClosed, ...open }, inspecting);
   }
 
   #assertOpen(): void {

@@ -10,6 +10,7 @@
  *   USERSTREAM-2  A frame that is not emitted is part of a `gap` event.
  */
 import { deferred } from '../../base/deferred.ts';
+import { INSPECT, type Inspecting, shown } from '../shown.ts';
 import { EventFeed, SlowReaderError } from './eventFeed.ts';
 import type { FillFrame, HeartbeatFrame, OrderStatusFrame, PrivateFrame } from './frames.ts';
 
@@ -83,6 +84,11 @@ export class UserStream implements AsyncIterable<UserEvent> {
         return null;
       },
     });
+  }
+
+  [INSPECT](...inspecting: Inspecting): string {
+    const members = { userSequence: this.#last, isLive: this.#isLive, cancelOnDisconnect: this.cancelOnDisconnect };
+    return shown('UserStream', members, inspecting);
   }
 
   /** Null before the first answer. */
