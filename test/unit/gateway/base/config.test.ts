@@ -348,7 +348,7 @@ describe('config', () => {
       ]) {
         assert.match(
           assertThrows(() => parseConfig({ ...door, ...env }, CORES)).message,
-          /^ADMIN_HOST: needs TLS_CERT/,
+          /^ADMIN_HOST: off loopback it needs TLS_CERT/,
         );
       }
       const here = parseConfig({ ADMIN_PORT: '9000', ...files }, CORES).adminDoor;

@@ -324,7 +324,7 @@ test('the newest rows of the journals are known again, and only from the key tha
   heads.save();
   heads.save();
   assert.equal(writes, 1);
-  assert.throws(() => new JournalHeads(platform, Buffer.alloc(32, 6), 2, false), /was changed/);
+  assert.throws(() => new JournalHeads(platform, Buffer.alloc(32, 6), 2, false), /were altered/);
 });
 
 test('what the platform is survives a restart: shards, pause, journals and the head of the audit log', (t) => {

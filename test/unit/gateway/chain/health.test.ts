@@ -124,7 +124,7 @@ test('settlement that waits for the log of a cluster is not silent, and is logge
   assert.deepEqual([health.refusal, health.isConnected], [null, true]);
   health.note(GOOD);
   assert.deepEqual(changes, [null], 'the log itself refuses what cannot be done meanwhile');
-  assert.equal(lines.filter(({ msg }) => msg.includes('stands still')).length, 1);
+  assert.equal(lines.filter(({ msg }) => msg.includes('settlement waits until')).length, 1);
 });
 
 test('a key with too little for gas, too low a bound of fees and a difference are each logged once', () => {
