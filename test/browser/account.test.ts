@@ -75,7 +75,7 @@ test('a reminder comes as often as its person wished, and says how the day went 
   skip,
 }, async () => {
   const { page, complaints } = await visitWith([newKey()], '/account');
-  // Before anything is counted: a count that begins while the clock is changed would be one of another time.
+  // Installed before anything is counted: a count that begins while the clock changes would have another time.
   await page.clock.install();
   await page.getByRole('button', { name: 'Sign in with a wallet' }).click();
   await page.getByLabel('Remind me of the time every').selectOption('30');
@@ -127,7 +127,7 @@ test('ten tabs share one session, and open without a refresh of their own (RULES
     tabs.push(tab);
   }
   assert.deepEqual(refreshes, []);
-  // The tab that signed in may go: the others have what they need.
+  // The tab that signed in may close: the others have everything they need.
   await page.close();
   await tabs[0]!.reload();
   await tabs[0]!.getByRole('button', { name: 'Sign out', exact: true }).waitFor();

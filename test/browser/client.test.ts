@@ -61,7 +61,8 @@ test('a page signs in, sees its order in the verified book, cancels it and learn
     const file = join(root === 'sdk' ? compiledRoot() : MODULES, path);
     return route.fulfill({ contentType: 'text/javascript', body: readFileSync(file, 'utf8') });
   });
-  // Any document of the exchange without a policy for scripts: one that the test made up would be of another network.
+  // Any document of the exchange without a policy for scripts: a document made up by the test would belong to another
+  // network.
   await page.goto(`${server.baseUrl}/v1/time`);
   await page.addScriptTag({ type: 'importmap', content: JSON.stringify(IMPORT_MAP) });
   const seen = await page.evaluate(trade, { privateKey, marketId: market.id });

@@ -1,4 +1,4 @@
-/** The operations page in a real browser: a token, graphs of what happens, and changes that two people make. */
+/** The operations page in a real browser: a token, graphs of events, and changes by two people. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';

@@ -1,6 +1,6 @@
 /**
  * A visitor trades on the page, from the sign-in to the claim, against another account and over a kill of the server;
- * and every kind of order does on the page what it does in the exchange.
+ * every kind of order has the same effect on the page as in the exchange.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -104,7 +104,7 @@ test('a visitor places, amends, trades and cancels, and claims what was won, ove
   await page.getByText('Changed. It kept its queue position.').waitFor();
   await page.getByRole('row', { name: 'Buy Yes 40¢ 15.00 of 15.00 7.00' }).waitFor();
 
-  // The server is killed and comes back: what was acknowledged is there, and the page goes on without a reload.
+  // The server is killed and comes back: everything acknowledged is there, and the page goes on without a reload.
   await server.kill();
   await page.getByText('Out of date. The connection was lost. Reconnecting').waitFor();
   await page.getByText('The book is out of date: what would trade at once is not known.').waitFor();
@@ -112,7 +112,7 @@ test('a visitor places, amends, trades and cancels, and claims what was won, ove
   await page.locator('.status strong', { hasText: /^Live$/ }).waitFor();
   await page.getByRole('row', { name: 'Buy Yes 40¢ 15.00 of 15.00 7.00' }).waitFor();
 
-  // The other account sells 17: its own 7 are before the visitor's, of which 10 are filled.
+  // The other account sells 17: its own 7 precede the visitor's order, of which 10 are filled.
   const back = other.reconnected();
   await back.client.split(market.id, 20_000_000);
   await back.place(market, { side: 'SELL', price: '0.40', size: '17' });
@@ -174,7 +174,7 @@ test('an order that a proxy answers in place of the exchange is asked for again,
   assert.equal(new Set(keys).size, 1);
   await page.getByText('Available: $97.00').waitFor();
 
-  // A cancel is asked for again too; the first one has worked.
+  // A cancel is repeated too; the first one has worked.
   let cancels = 0;
   await page.route('**/v1/orders/0x*', async (route) => {
     cancels += 1;

@@ -1,4 +1,4 @@
-/** The committed artifacts of data/contracts are those of its sources. */
+/** The committed artifacts of data/contracts match its sources. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';

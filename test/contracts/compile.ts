@@ -1,6 +1,6 @@
 /**
  * The compiler of data/contracts/src: pinned version, pinned settings, no network. An artifact carries the hash of
- * everything it was compiled from, so that one which is older than its source is noticed without compiling.
+ * everything from which it was compiled, so that an artifact older than its source is noticed without compiling.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -88,7 +88,7 @@ function pathOf(name: string): string {
   return name.startsWith('@') ? join(PROJECT, 'node_modules', name) : join(SOURCES, name);
 }
 
-/** Of everything that decides what the compiler gives. */
+/** The hash of everything that decides the compiler's output. */
 export function sourceHash(files: SourceFiles = sourceFiles()): string {
   const input = JSON.stringify([
     SOLC_VERSION,
@@ -98,7 +98,7 @@ export function sourceHash(files: SourceFiles = sourceFiles()): string {
   return createHash('sha256').update(input).digest('hex');
 }
 
-/** Compiles everything; throws on a warning about our sources as on an error. Takes some ten seconds. */
+/** Compiles everything; throws on a warning about the project's sources as on an error. Takes about ten seconds. */
 export function compile(): Artifact[] {
   const files = sourceFiles();
   const solc = require('solc') as { version(): string; compile(input: string): string };
@@ -148,7 +148,7 @@ export function artifactFile(contract: string): string {
   return join(ARTIFACTS, `${contract}.json`);
 }
 
-/** An element of the ABI is one line: a change of a contract shows which of them it changes. */
+/** An element of the ABI is one line, so that a diff shows which elements have changed. */
 export function artifactText({ abi, ...rest }: Artifact): string {
   const elements = abi.map((element) => JSON.stringify(element)).join(',\n');
   return `${JSON.stringify(rest, null, 1).slice(0, -2)},\n "abi": [\n${elements}\n]}\n`;

@@ -10,7 +10,7 @@ const FILE = /^```\w+ (?:\S+ )*file=(\w+)\.\w+.*\n([\s\S]*?)^```$/gm;
 /** A reader writes these: the part that all share, and the five. */
 const PARTS = ['account', 'maker', 'taker', 'statement', 'backfill', 'recovery'] as const;
 
-/** The page with today's table in the place of the one that it has. */
+/** Returns the page with today's table in place of the old one. */
 export function withLines(page: string): string {
   if (!TABLE.test(page)) throw new Error('programs.md: there is no place for the table');
   const rows = readdirSync(FOLDER)

@@ -18,7 +18,7 @@ type Chapter = { readonly file: string; readonly title: string; readonly rules: 
 const MARK = '<!-- rules: npm run docs writes this list -->';
 const CITED = /\bRULES\.md (\d+\.\d+(?:(?:, | and | or | to )\d+\.\d+)*)/g;
 const TITLED = /^ *test\(\s*['"`](\d+\.\d+(?:(?:, | and | to )\d+\.\d+)*):/gm;
-/** Of a comment or a paragraph that goes on in the next line. */
+/** Matches the end of a line in a comment or paragraph that continues in the next line. */
 const LINE_END = /\n *(?:\*|\/\/|--|#)? */g;
 const PRODUCTION = /^(?:engine|gateway|shared|data\/schema)\/.*\.(?:ts|mjs|as|sql|py)$/;
 const TESTS = /^test\/.*\.ts$/;
@@ -102,7 +102,7 @@ function chapterOf(file: string, text: string): Chapter {
   return { file, title: title!, rules };
 }
 
-/** As GitHub makes it of a heading. */
+/** The anchor that GitHub makes from a heading. */
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()

@@ -1,4 +1,4 @@
-/** The tables of data/docs/settings.md: every setting of .env.example, with its default and what is said about it. */
+/** The tables of data/docs/settings.md: every setting of .env.example, with its default and its comment. */
 import { readFileSync } from 'node:fs';
 
 const EXAMPLE = new URL('../../.env.example', import.meta.url);
@@ -8,7 +8,7 @@ const TABLE = /(?<=<!-- settings: npm run docs writes this table -->\n)[\s\S]*?(
 type Setting = {
   readonly name: string;
   readonly fallback: string;
-  /** The comment above it, or above the settings of which it is one. */
+  /** The comment above the setting, or above the group of settings to which it belongs. */
   readonly about: string;
   /** The heading above it. */
   readonly group: string;
@@ -16,13 +16,16 @@ type Setting = {
   readonly isFirst: boolean;
 };
 
-/** The page with today's tables in the place of those that it has. */
+/** Returns the page with today's tables in place of the old ones. */
 export function withSettings(page: string): string {
   if (!TABLE.test(page)) throw new Error('settings.md: there is no place for the table');
   return page.replace(TABLE, () => tablesOf(readSettings()));
 }
 
-/** A comment is about the settings below it, up to the next comment; an empty line ends one that is about none. */
+/**
+ * A comment applies to the settings below it, up to the next comment; an empty line ends a comment that applies to
+ * none.
+ */
 export function readSettings(): Setting[] {
   const settings: Setting[] = [];
   let about: string[] = [];

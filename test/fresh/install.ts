@@ -39,7 +39,10 @@ function installTools(): void {
   installNodes(tools, environment(process.env['PATH']!), npms);
 }
 
-/** The caller's environment (proxies, certificates) without what the npm and the test runner around this file set. */
+/**
+ * The caller's environment (proxies, certificates) without the variables that npm and the test runner around this file
+ * set.
+ */
 function environment(path: string): NodeJS.ProcessEnv {
   const own = /^(npm_.*|NODE_OPTIONS|NODE_TEST_CONTEXT|PORT|DATA_DIR|BASE_URL|API_KEY)$/;
   const kept = Object.entries(process.env).filter(([name]) => !own.test(name));
@@ -96,7 +99,7 @@ for (const machine of MACHINES) {
     };
     assert.equal(run('node', '-v').trim(), `v${NODES[machine.node]}`);
     run('npm', 'ci', '--no-audit', '--no-fund');
-    // The runtime from the lock file, which is also the one that runs this test.
+    // The runtime from the lock file, which also runs this test.
     assert.equal(run('node', 'shared/run.mjs', '-v').trim(), process.version);
     const server = await start(copy, env);
     const stop = (signal: NodeJS.Signals) => {

@@ -3,13 +3,16 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** By their major version. */
+/** Versions by their major number. */
 export const NODES = { 20: '20.20.2', 22: '22.23.3', 24: '24.21.0' } as const;
 export type NodeMajor = keyof typeof NODES;
 
 const INSTALL_LIMIT_MS = 300_000;
 
-/** The platform package of one Node cannot stand beside that of another, so each is an alias. @param more packages */
+/**
+ * Platform packages of two versions of Node cannot be installed side by side, so each is an alias.
+ * @param more packages
+ */
 export function installNodes(folder: string, env: NodeJS.ProcessEnv, more: readonly string[] = []): void {
   mkdirSync(folder);
   writeFileSync(join(folder, 'package.json'), '{}');

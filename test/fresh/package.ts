@@ -1,6 +1,6 @@
 /**
- * `npm run test:fresh`: the package that `npm run pack` makes is installed in an empty folder, by npm and from its
- * cache where that has what it needs, and used there: started, asked, checked and stopped. Not part of `npm test`.
+ * `npm run test:fresh`: installs the package of `npm run pack` in an empty folder, by npm and as far as possible from
+ * its cache, and uses it there: starts, asks, checks and stops. Not part of `npm test`.
  */
 import assert from 'node:assert/strict';
 import { execFile, execFileSync, spawn } from 'node:child_process';

@@ -87,7 +87,9 @@ class Drawn {
     };
   }
 
-  /** Mostly USDC and tokens of a price on the grid or next to one, of many lots, of one, or of less; or any two. */
+  /**
+   * Mostly USDC and tokens for a price on the grid or next to it, of many lots, of one, or of less; or any two amounts.
+   */
   #amounts(ticksPerUnit: number, side: number): { makerAmount: number; takerAmount: number } {
     const random = this.#random;
     const lots = random.pick([0, 1, 2, 10, 10 ** 3, 10 ** 5, 10 ** 7]);
@@ -105,7 +107,7 @@ class Drawn {
     return this.#random.chance(2) ? 99 : account;
   }
 
-  /** Of what the schemas take: one and the largest, powers of ten and a few beside them. */
+  /** Amounts that the schemas accept: one and the largest, powers of ten and a few next to them. */
   #amount(): number {
     const random = this.#random;
     const amount = 10 ** random.below(16) * random.pick([1, 1, 2, 5]) + random.between(-2, 2);

@@ -302,7 +302,7 @@ function flipped(signature: string, bit: number): string {
   return `0x${bytes.toString('hex')}`;
 }
 
-/** None of these is a body that can be taken. Bytes as latin1 text, so that a counterexample can be read. */
+/** None of these bodies is acceptable. Bytes as latin1 text, so that a counterexample is readable. */
 function damagedJson(good: string): fc.Arbitrary<string> {
   const inside = good.slice(1, -1);
   const names = Object.keys(JSON.parse(good));

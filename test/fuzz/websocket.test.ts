@@ -98,7 +98,7 @@ function talk(bytes: Buffer): Promise<Buffer> {
     socket.on('data', (chunk) => {
       const isFirst = chunks.length === 0;
       chunks.push(chunk);
-      // Half of a frame may be the last of it: then the client's own end is what is waited for.
+      // Half of a frame may be the last of it: then the test waits for the client's own end.
       if (isFirst) socket.end(bytes);
     });
     socket.write(UPGRADE);

@@ -24,7 +24,7 @@ export type Block = {
   readonly line: number;
   /** The heading that it is under. */
   readonly section: string;
-  /** Null for text that is no program: an output to compare, or the contents of a file. */
+  /** Null for text that is no program: an output to compare, or the content of a file. */
   readonly language: Language | null;
   readonly text: string;
   readonly marks: Marks;
@@ -41,8 +41,8 @@ type Marks = {
   /** It shows the output of the block before. */
   readonly output: boolean;
   /**
-   * Its program is this member of a cluster from here on; one of the name that runs is stopped in order first. A
-   * dialogue is run on the machine of the member, which is stopped.
+   * From here on its program is this member of a cluster; a running member of this name is stopped in order first. A
+   * dialogue runs on the machine of the stopped member.
    */
   readonly member: string | null;
   /** The machine of a database (machines.ts) on which it is run. */

@@ -1,6 +1,6 @@
 /**
- * Programs as a person runs them one after another in one terminal: each continues in the folder and with the variables
- * that the one before has left. What they leave running is ended with the document.
+ * Runs programs as a person runs them one after another in one terminal: each continues in the folder and with the
+ * variables that the previous one has left. Programs that keep running end with the document.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -44,7 +44,7 @@ export class Commands {
     return this.#place.directory;
   }
 
-  /** Port 8080 of the documents is another one here. */
+  /** Replaces port 8080 of the documents by the real one. */
   placed(text: string): string {
     let placed = text.replaceAll(/\b(127\.0\.0\.1|localhost):8080\b/g, `$1:${this.#port}`);
     for (const [name, here] of this.#names) placed = placed.replaceAll(name, here);
@@ -132,7 +132,7 @@ export class Commands {
   }
 }
 
-/** Missing commands, modules of Python, or folders that may be written, of those that a block needs. */
+/** Returns those of a block's needs that are missing: commands, Python modules, or writable folders. */
 export async function missingOf(needs: readonly string[], commands: Commands): Promise<string[]> {
   const missing: string[] = [];
   for (const name of needs) {

@@ -1,4 +1,4 @@
-/** Runs the marked blocks of one document, in their order and in a place of their own. */
+/** Runs the marked blocks of one document, in order and in a place of their own. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,26 +11,26 @@ import { differenceIn } from './printed.ts';
 import { makePlace, ROOT } from './project.ts';
 
 export type Outcome = {
-  /** Absent: that of the document that was asked for. */
+  /** Absent: the path of the requested document. */
   readonly path?: string;
   readonly line: number;
   readonly section: string;
   readonly tookMs: number;
   readonly kind: 'passed' | 'failed' | 'skipped';
-  /** Why it failed or was skipped; of one that passed the figure that it measured, if any. */
+  /** Why it failed or was skipped; for a passed block, the figure that it measured, if any. */
   readonly reason: string;
 };
 
 const SHOWN_LINES = 40;
 /**
- * For documents that do not begin with a server of their own. Nothing in them is about its first orders, and every
- * start that a document gives itself has its rehearsal.
+ * For documents that do not begin with a server of their own. None of them is about its first orders, and every start
+ * in a document itself has a rehearsal.
  */
 const DEFAULT_SERVER = 'REHEARSE=off npm start';
-/** Removes packages that are there, and installs all of them. */
+/** Removes existing packages, and installs all of them. */
 const INSTALL = /^npm ci\b/;
 
-/** Where the database of a cluster is set up: every other document about a cluster goes on from there. */
+/** Sets up the database of a cluster: every other document about a cluster goes on from there. */
 const CLUSTER_DOCUMENT = 'data/docs/cluster.md';
 const SET_UP = 'The database';
 
@@ -104,7 +104,7 @@ class Walk {
     this.#server = server;
   }
 
-  /** The members of a cluster end one after the other, so that each hands the lead over as long as there is another. */
+  /** The members of a cluster end one after the other, so that each hands the lead over while there is another. */
   async stop(): Promise<void> {
     const server = this.#server;
     this.#server = null;
@@ -186,7 +186,7 @@ function isRunning({ process }: Server): boolean {
 function commandOf({ line, language, text }: Block): string {
   if (language === 'sh') return text;
   if (language === 'python') return `python3 - <<'GUIDE'\n${text}\nGUIDE`;
-  // In the project's folder, so that its packages and the project itself can be imported by their names.
+  // In the project's folder, so that it can import packages and the project by name.
   const file = `"$PROJECT/guide-${line}.ts"`;
   return `${writing(file, text)}\nnode "$PROJECT/shared/run.mjs" ${file}`;
 }

@@ -1,4 +1,4 @@
-/** The documents whose commands are run: those that people follow, and every other one that has marked commands. */
+/** The documents whose commands are run: guides that people follow, and every other document with marked commands. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -35,7 +35,7 @@ export class Machines {
     this.names.set(NETWORK, '127.0.0.1/32').set("listen_addresses = '*'", "listen_addresses = '127.0.0.1'");
   }
 
-  /** Each machine has a port and a directory of its own. Its start is one of many, and no orders wait for it. */
+  /** Each machine has a port and a directory of its own. It has many starts, and no orders wait for them. */
   settingsOf(member: string): string {
     return `export PORT=${this.#ports.get(member)} DATA_DIR="$PROJECT/data/live-${member}" REHEARSE=off`;
   }
@@ -67,7 +67,7 @@ export class Machines {
     this.names.set(`https://${member}.example.org`, `http://127.0.0.1:${port}`);
   }
 
-  /** A port is none of its settings: the others copy these. */
+  /** A port is not one of its settings: the others copy these. */
   async #install(server: string): Promise<void> {
     const data = join(this.#directory, server);
     await copyTemplate([data]);

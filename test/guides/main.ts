@@ -1,6 +1,6 @@
 /**
  * `npm run guides`: runs every command of README.md and of the documents in data/docs, each document in a fresh copy of
- * the project with a server of its own, and the steps that change a machine on one that is made for them (rootWalk.ts).
+ * the project with a server of its own, and the steps that change a machine on a machine made for them (rootWalk.ts).
  * `npm run guides -- FILE …` runs these alone, `npm run guides -- machine` that one. CONTRIBUTING.md says how commands
  * are marked. Prints how long each took, and each section, and the blocks that no run executes. Ends with 1 if one
  * failed, and says where: file and line.

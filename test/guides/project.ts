@@ -38,8 +38,8 @@ export function makePlace(port: number, hasPackages = true): Place {
 }
 
 /**
- * Without npm, which takes most of a second of the processor before it starts what it has found. Documents that install
- * the packages themselves have npm's own, and find the same.
+ * Without npm, which takes most of a second of processor time before it starts the program. Documents that install the
+ * packages themselves have npm's own, and find the same program.
  */
 const NPX = `#!/bin/sh
 if [ "$1" = pmx ] && [ "$PWD" = "$PROJECT" ]; then shift; exec node "$PROJECT/shared/client/cli/pmx.mjs" "$@"; fi
@@ -54,9 +54,9 @@ export function sourcesOf(): string[] {
 }
 
 /**
- * Of the installed packages only the names are copied, because `npm ci` in a document removes its own; where the
- * temporary directory is on another file system, all of them. What V8 has compiled stays behind: it belongs to the
- * paths of the sources, and other processes may be writing it.
+ * Only the names of the installed packages are linked, because `npm ci` in a document removes its own; if the temporary
+ * directory is on another file system, they are copied. V8's compiled code is left out: it belongs to the paths of the
+ * sources, and other processes may be writing it.
  */
 function copyPackages(directory: string): void {
   const packages = join(ROOT, 'node_modules');

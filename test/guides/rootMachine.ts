@@ -15,7 +15,7 @@ const CLONE = '/root/open-prediction-exchange';
 const STATE = '/root/.guide-state';
 /** Services that the packages of Debian start when they are installed. */
 const STARTED = ['caddy.service'];
-/** Of Debian's packages: documents use them. */
+/** Debian packages that documents use. */
 const NEEDED = ['caddy', 'nginx', 'haproxy', 'prometheus', 'prometheus-alertmanager'];
 const BOOT_LIMIT_MS = 120_000;
 const LOOK_EVERY_MS = 100;
@@ -25,7 +25,7 @@ const TARGET = '[Unit]\nRequires=basic.target\nAfter=basic.target\nAllowIsolate=
 export class RootMachine {
   readonly #folder: string;
   readonly #container: ChildProcess;
-  /** Of its process 1, as this machine sees it. */
+  /** Id of its process 1, as this machine sees it. */
   #pid = 0;
   #scripts = 0;
 
@@ -142,7 +142,7 @@ function childOf(pid: number): number {
   }
 }
 
-/** Processes that end take a moment to let go of it. */
+/** Ending processes take a moment to release it. */
 function unmount(folder: string): void {
   for (const each of ['root', 'layers']) {
     try {
@@ -153,7 +153,7 @@ function unmount(folder: string): void {
   }
 }
 
-/** As a new machine: without anything of the exchange, and with the clone that the documents begin with. */
+/** A new machine: without anything of the exchange, and with the clone with which the documents begin. */
 function makeEmpty(root: string): void {
   for (const path of [
     'etc/open-prediction-exchange',

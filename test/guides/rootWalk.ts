@@ -47,7 +47,7 @@ function placeOf({ line, section }: Block): Pick<Outcome, 'line' | 'section'> {
   return { line, section: `${section} (as root)` };
 }
 
-/** Of a block that did what it says the reason is a figure that it has measured. */
+/** For a block that passed, the reason is a figure that it has measured. */
 async function outcomeOf(
   machine: RootMachine,
   { language, text, marks }: Block,

@@ -37,7 +37,7 @@ test('an account with wrong signatures is refused before it costs the others any
   const [victim, hostile] = [await widened({}), await widened({ depositMicro: 0 })];
   const good = hostile.body(market, BID);
   let salt = 0;
-  // The signature is one of another order: the shard finds out only by computing its signer.
+  // The signature belongs to another order: the shard finds out only by computing its signer.
   const bad = () => ({ ...good, salt: String(++salt) });
   const codes = new Map<string, number>();
   const sendBatch = async (): Promise<void> => {

@@ -31,7 +31,7 @@ const server = await startServer(fileScope, {
 });
 const { hostname, port } = new URL(server.baseUrl);
 
-/** Connections of one address that are open as far as its owner knows; what is closed is opened again. */
+/** Connections of one address that are open as far as its owner knows; closed ones are opened again. */
 class Attacker {
   readonly #address: string;
   readonly open = new Set<Socket>();
@@ -59,7 +59,7 @@ class Attacker {
     await new Promise((resolve) => socket.once('connect', resolve).once('close', resolve));
   }
 
-  /** Opens again whatever was closed. */
+  /** Opens closed connections again. */
   async squatOn(count: number): Promise<void> {
     while (!this.#isOver) {
       const missing = Math.max(count - this.open.size, 1);
@@ -110,7 +110,7 @@ async function connections(): Promise<number> {
   return Number(/\nexchange_connections (\d+)/.exec(text)![1]);
 }
 
-/** Those who left are gone. */
+/** Clients that have left are gone. */
 const hasRoom = (): Promise<boolean> => eventually('room', async () => (await connections()) < HALF / 2);
 
 test('one address that holds all it gets leaves half of all connections to others', async (t) => {

@@ -23,7 +23,7 @@ const WITHDRAWALS = timesOf({ suite: 10, soak: 150 });
 const DEPOSIT_MICRO = 1_000_000_000;
 const BATCH = '/v1/orders/batch';
 
-/** 200 "hashes" of a kilobyte each: what the old answer sent back and kept. */
+/** 200 "hashes" of a kilobyte each, which the old answer sent back and stored. */
 const GARBAGE = { order_hashes: Array.from({ length: 200 }, (_, n) => `0x${String(n).padStart(1000, 'f')}`) };
 
 function keyed(server: TestServer, trader: Trader, payload: unknown): Promise<Answer> {
@@ -56,7 +56,7 @@ async function attack(server: TestServer, attacker: Trader): Promise<{ rows: num
   return kept;
 }
 
-/** Cancels, one in ten with a key, and withdrawals, while somebody else takes whatever is set free. */
+/** Sends cancels, one in ten with a key, and withdrawals, while another program takes every byte that is set free. */
 async function leave(server: TestServer, disk: SmallDisk, trader: Trader, orders: readonly string[]): Promise<void> {
   for (const [index, hash] of orders.entries()) {
     disk.fill();
@@ -101,7 +101,7 @@ test('with no byte free cancels and withdrawals go on, a start succeeds, and not
   const kept = await attack(server, await makeTrader(server));
   t.diagnostic(`${ATTACKS} requests of 200 KB left ${kept.bytes} bytes in ${kept.rows} answers`);
 
-  // Somebody else takes the last byte, and whatever is set free.
+  // Another program takes the last byte, and every byte that is set free.
   disk.fill();
   await eventually('the refusal of an order', async () => {
     const { status, body } = await place();

@@ -1,7 +1,7 @@
 /**
- * A full disk and the end of a process (RULES.md 10.11): whoever takes the last byte after a stop or a kill, the next
- * start serves cancels, withdrawals, the pause and reads, refuses what is new with the cause, answers nothing with 500,
- * and takes everything on again by itself when there is room. On file systems in memory and of ext4.
+ * A full disk at the end of a process (RULES.md 10.11): even if another program takes the last byte after a stop or a
+ * kill, the next start serves cancels, withdrawals, the pause and reads, refuses new data with the cause, answers
+ * nothing with 500, and accepts everything again by itself once there is space. On file systems in memory and of ext4.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -49,7 +49,7 @@ class World {
     this.#trader = trader;
   }
 
-  /** Somebody takes every byte before the start and whatever it sets free. */
+  /** Another program takes every byte before the start, and every byte that the start sets free. */
   async startFull(): Promise<void> {
     this.#disk.fill();
     await this.server.start(SETTINGS);

@@ -1,7 +1,7 @@
 /**
- * Attack: an account with as many open orders as it may have asks for all of them, over and over and on many
- * connections. Each answer is megabytes of JSON (RULES.md 6.10, 7.1). What a turn of the gateway thread may write is
- * counted here; how long the turns took is printed.
+ * Attack: an account with as many open orders as it may have requests all of them, over and over and on many
+ * connections. Each answer is megabytes of JSON (RULES.md 6.10, 7.1). The test counts how much a turn of the gateway
+ * thread writes, and prints how long the turns took.
  */
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
@@ -149,7 +149,7 @@ test('pages neither skip nor repeat an order, whatever is cancelled and placed b
     page = await orders(ATTACKER, `?limit=${limit}&cursor=${seen.at(-1)?.sequence ?? 0}`);
     seen.push(...page);
     if (seen.length > limit) continue;
-    // The order that the cursor names goes, and so does one that was to come.
+    // The order that the cursor names leaves, and so does one that was still to come.
     for (const gone of [limit - 1, limit + 10]) await cancel(all[gone]!);
     await placeMany(ATTACKER, 2);
   }

@@ -38,7 +38,7 @@ function stepsFor(rig: EngineRig, order: PlaceOptions, expected: number): number
       return Reflect.get(target, at) as unknown;
     },
   });
-  // The rig's own checks after a command step over the same orders whatever the command was.
+  // After any command the rig's own checks step over the same orders.
   rig.place({ ...order, market: 99 });
   const checks = steps;
   steps = 0;

@@ -1,7 +1,7 @@
 /**
  * Attack: strangers hold connections on a machine that allows the exchange fewer open files than MAX_CONNECTIONS. They
- * get those that the files leave room for (RULES.md 6.9): the exchange goes on opening files of its own, and those who
- * have signed still get in.
+ * get as many as the files allow (RULES.md 6.9): the exchange can still open its own files, and clients that have
+ * signed still get in.
  */
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';

@@ -21,7 +21,7 @@ const PATH = '/v1/fiat/rail/cancellations';
 const ACCOUNTS = timesOf({ suite: 7, soak: 10 });
 const SENT = 20;
 const [OF_ACCOUNT, OF_ADDRESS] = [10, 60];
-/** Every account may send so many at once. */
+/** Every account may send this many at once. */
 const IN_A_SECOND = 5 * (ACCOUNTS - 1);
 const [ATTACKER, CUSTOMER] = ['127.0.3.1', '127.0.4.1'];
 const ATTACKERS = 3;

@@ -1,6 +1,6 @@
 /**
- * Attack: twenty sockets without a key, as many as an address may have, ask for the whole replay of a market over and
- * over (RULES.md 8.12). What they are sent together is bounded, and a trader's replay does not wait for it.
+ * Attack: twenty sockets without a key, as many as an address may have, request the whole replay of a market over and
+ * over (RULES.md 8.12). Their total is bounded, and a trader's replay does not wait for them.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -39,7 +39,7 @@ test('the replays of an address have a budget, and those of a key do not wait fo
   }
   const ask = async (): Promise<void> => {
     for (const socket of sockets) socket.send(JSON.stringify({ channel: 'subscribe', data: replay }));
-    // Everyone's question has been read, and what its budget allows is on the way.
+    // Every request has been read, and as much as its budget allows is on the way.
     const pongs = sockets.map((socket) => once(socket, 'pong'));
     for (const socket of sockets) socket.ping();
     await Promise.all(pongs);

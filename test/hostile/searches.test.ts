@@ -1,6 +1,6 @@
 /**
- * Attack: one address searches the catalogue for words that stand in every description, as often as it may (RULES.md
- * 12.4). Its searches wait in its own line, and each of them is bounded; how long others took is printed.
+ * Attack: one address searches the catalogue for words that every description contains, as often as it may (RULES.md
+ * 12.4). Its searches wait in its own queue, and each is bounded; the durations for others are printed.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ const MARKETS = timesOf({ suite: 130, soak: 2000 });
 const SEARCHES = 90;
 const SAMPLES = 5;
 const [ATTACKER, VICTIM, ATTACKER_2] = ['127.0.3.1', '127.0.3.2', '127.0.3.3'];
-/** As long as the text of a market may be, and one word of three letters finds each of its words. */
+/** As long as the text of a market may be; one word of three letters finds each of its words. */
 const DESCRIPTION = Array.from({ length: 2500 }, (_, index) => `res${index}`).join(' ');
 
 const server = await startServer(fileScope, { SHARDS: '1', RATE_LIMITS: 'on' });

@@ -23,7 +23,7 @@ test('accounts that fill a shard with tombstones leave room for those of others,
   for (let account = 2; account < 2 + ATTACKERS; account++) {
     // Straight to the shard's own table: the rig checks the whole shard after each command.
     while (tombstones.hasRoom(account, rig.nowMs)) {
-      // The first words of all of them are alike.
+      // All of them have the same first words.
       hash.set([1, ++hash[1], account]);
       tombstones.add(account, hash, 0, rig.nowMs);
     }

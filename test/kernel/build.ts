@@ -8,7 +8,7 @@ import { globSync, readFileSync } from 'node:fs';
 const FOLDER = new URL('../../engine/verify/kernel/', import.meta.url);
 const SOURCES = new URL('wasm/', FOLDER);
 const FUSED = 'Fused.as';
-/** The files, and what the compiler is told of each. */
+/** The files, and the compiler's options for each. */
 export const KERNELS = [
   { name: 'kernel.wasm', isFused: false },
   { name: 'kernelFused.wasm', isFused: true },
@@ -17,8 +17,8 @@ type KernelFile = (typeof KERNELS)[number];
 /** The hashes of the sources that the kernels were made of, and of themselves. */
 export const HASHES = new URL('kernel.sha256', FOLDER);
 /**
- * Assertions are off, as there are none; memory is imported, so that its size is chosen at run time. The sources end in
- * .as, because they are no TypeScript; the compiler asks for .ts.
+ * Assertions are off, because there are none; memory is imported, so that its size is chosen at run time. The sources
+ * end in .as, because they are not TypeScript; the compiler asks for .ts.
  */
 const OPTIONS = [
   ...['kernel.ts', '--outFile', 'kernel.wasm', '--runtime', 'stub', '-O3', '--converge', '--noAssert'],
@@ -31,7 +31,7 @@ export function kernelUrl({ name }: KernelFile): URL {
 
 export async function compileKernel({ isFused }: KernelFile): Promise<Uint8Array> {
   let wasm: Uint8Array | undefined;
-  // It takes a second to load, and those who compare hashes do not need it.
+  // It takes a second to load, and comparing hashes does not need it.
   const { default: asc } = await import('assemblyscript/asc');
   const { error, stderr } = await asc.main([...OPTIONS, ...(isFused ? ['--enable', 'relaxed-simd'] : [])], {
     readFile: (name) => (/^\w+\.ts$/.test(name) ? readSource(name, isFused) : null),
@@ -44,7 +44,10 @@ export async function compileKernel({ isFused }: KernelFile): Promise<Uint8Array
   return wasm;
 }
 
-/** As the file has them: a change of one without the others is seen without compiling. In the order of KERNELS. */
+/**
+ * The hashes in the files, in the order of KERNELS: a change of one file without the others is noticed without
+ * compiling.
+ */
 export function hashesOf(kernels: readonly Uint8Array[]): string {
   const lines = kernels.map((wasm, index) => `${hash('sha256', wasm)} ${KERNELS[index].name}\n`);
   return [`${hashOfSources()} sources\n`, ...lines].join('');

@@ -13,11 +13,11 @@ import { OVER_PROCESSES } from './testsOf.ts';
 const LIMIT_MS = 300_000;
 
 type Counted = {
-  /** Of the test's own text: another text is counted anew. */
+  /** Hash of the test's own text: a changed test is counted anew. */
   readonly hash: string;
   readonly passes: boolean;
   readonly durationMs: number;
-  /** Null when it is not known. */
+  /** Null if unknown. */
   readonly files: Readonly<Record<string, Executed>> | null;
 };
 
@@ -37,7 +37,7 @@ export class Coverage {
   readonly #directory: string;
   readonly #counted = new Map<string, Counted>();
 
-  /** @param directory what is known from earlier runs; null keeps nothing */
+  /** @param directory results of earlier runs; null stores nothing */
   constructor(copy: ProjectCopy, directory: string | null) {
     this.#copy = copy;
     this.#directory = directory ?? temporaryDirectory();
@@ -58,7 +58,7 @@ export class Coverage {
     return counted;
   }
 
-  /** Also true when it is not known: over processes, and when the source has changed since. */
+  /** Also true if unknown: for tests over processes, and if the source has changed since. */
   async executes(test: string, file: string, offset: number): Promise<boolean> {
     const { files } = await this.of(test);
     if (files === null) return true;
@@ -99,7 +99,7 @@ export class Coverage {
     const file = url.slice(root.length);
     if (!url.startsWith(root) || !/^(?:engine|gateway|shared)\//.test(file) || !file.endsWith('.ts')) return;
     const flags = new Uint8Array(this.#copy.read(file).length);
-    // A range inside another one is the one that counts.
+    // An inner range overrides the range around it.
     ranges.sort((a, b) => a.startOffset - b.startOffset || b.endOffset - a.endOffset);
     for (const { startOffset, endOffset, count } of ranges) flags.fill(count > 0 ? 1 : 0, startOffset, endOffset);
     const before = isExecuted.get(file);

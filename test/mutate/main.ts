@@ -44,8 +44,8 @@ type Result = Mutant & {
 
 const MINUTE_MS = 60_000;
 /**
- * A mutant may as well make a test wait for ever: it gets this, and so many times what it needs without a mutant. One
- * that takes all memory is ended as well (support/projectCopy.ts).
+ * A mutant may make a test wait for ever: so a test gets this time, and several times the time that it needs without a
+ * mutant. A test that takes all memory is ended as well (support/projectCopy.ts).
  */
 const LEAST_LIMIT_MS = 20_000;
 const PATIENCE = 8;
@@ -115,7 +115,7 @@ async function runAgain(report: string): Promise<Result[]> {
   return found;
 }
 
-/** Draws a file, an operator that it has places for, and one of those, none twice and none that does not compile. */
+/** Draws a file, an operator that has places in it, and one of these, none twice and none that does not compile. */
 function drawer(seed: number): () => readonly [Place, string] | null {
   const random = new Random(seed);
   const prefixes = values.under.split(',');

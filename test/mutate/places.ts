@@ -1,7 +1,7 @@
 /**
- * The places of a source at which a slip of one token or one statement can be put, found over the syntax tree of the
- * TypeScript compiler. What a client or an operator reads is left alone: logs, messages, descriptions, types; so are
- * assertions, which can be removed from a program that is right without any test seeing it.
+ * The places of a source at which one token or one statement can be mutated, found over the syntax tree of the
+ * TypeScript compiler. Text for clients and operators is left alone: logs, messages, descriptions, types. So are
+ * assertions: removing them from a correct program is invisible to every test.
  */
 import {
   type CallExpression,

@@ -15,7 +15,7 @@ export const OVER_PROCESSES = /^test\/(?!unit|sim)/;
 /** Steps of imports after which a test has little to do with a source. */
 const MOST_STEPS = 4;
 const MOST_DISTANT_TESTS = 4;
-/** Tests over a process that import a source directly, of those that are not of its area. */
+/** The most tests over a process, outside of the source's area, that import it directly. */
 const MOST_PROCESS_TESTS = 2;
 
 /** The first prefix that fits: the tests over a server process, or over many threads, that use the sources below it. */
@@ -122,7 +122,7 @@ export const AREAS: readonly (readonly [prefix: string, tests: readonly string[]
 ].map(([prefix, names]) => [prefix, (names as string[]).map((name) => `test/${name}.test.ts`)] as [string, string[]]);
 
 export class TestMap {
-  /** By file: the tests that reach it, and in how many steps. */
+  /** By file: the tests that reach it, and the number of steps. */
   readonly #reached = new Map<string, Map<string, number>>();
   readonly #root: string;
 
@@ -134,7 +134,7 @@ export class TestMap {
     for (const test of tests.sort()) this.#walk(test);
   }
 
-  /** In the order in which they are to run. */
+  /** In the order in which they should run. */
   testsOf(source: string): string[] {
     const mirror = `test/unit/${source.replace(/\.ts$/, '.test.ts')}`;
     const found = [...(this.#reached.get(source) ?? [])].sort(([a, aSteps], [b, bSteps]) => {

@@ -1,6 +1,7 @@
 /**
- * Makes the packages of shared/client/npm: the client as modules with their declarations, and `pmx` in one file. What
- * their manifests leave open is that of the project: version, licence, versions of dependencies, and the repository.
+ * Makes the packages of shared/client/npm: the client as modules with their declarations, and `pmx` in one file. Fields
+ * that their manifests leave open come from the project: version, licence, versions of dependencies, and the
+ * repository.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -64,8 +65,8 @@ function manifestIn(path: string): Manifest {
 }
 
 /**
- * The repository that this clone is of: a provenance statement is refused for a package that names another one than the
- * one that publishes it. Null where it is a clone of a folder.
+ * The repository of this clone: a provenance statement is refused if the package names another repository than the one
+ * that publishes it. Null for a clone of a folder.
  * @param remotes as `git remote -v` prints them
  */
 export function repositoryOf(remotes: string): string | null {
@@ -91,7 +92,7 @@ function compileClient(folder: string): void {
   }
 }
 
-/** Throws an error with what the compiler prints. */
+/** Throws an error with the compiler's output. */
 export function runCompiler(directory: string, ...args: string[]): void {
   try {
     execFileSync(process.execPath, [TSC, ...args], { cwd: directory, encoding: 'utf8', stdio: 'pipe' });

@@ -40,7 +40,7 @@ export function recordingInto({ answers, frames }: Recording): Transport {
   };
 }
 
-/** Gives back what was recorded. A request that was not is an error, which says its name. */
+/** Replays the recorded answers. A request that was not recorded is an error that names it. */
 export function playing({ answers, frames }: Recording): Transport {
   const left = structuredClone(answers);
   return {

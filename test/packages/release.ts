@@ -1,6 +1,6 @@
 /**
- * `node shared/run.mjs test/packages/release.ts`: leaves the client of this version in test/vectors/client, and what
- * its exchange answers to a tour, for later versions (test/api/versions.test.ts).
+ * `node shared/run.mjs test/packages/release.ts`: stores in test/vectors/client the client of this version, and its
+ * exchange's answers to a tour, for later versions (test/api/versions.test.ts).
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

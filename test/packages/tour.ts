@@ -1,6 +1,6 @@
 /**
  * A client of one version asks an exchange of another. Its requests are the same each time, so that recorded answers
- * can be given back.
+ * can be replayed.
  */
 import type { ApiError, ExchangeClient, OpenSocket, Scope } from '../../shared/client/index.ts';
 
@@ -9,7 +9,7 @@ export const TOUR_SCOPES: Scope[] = ['read:account', 'trade:orders', 'stream:mar
 const SALTS = ['11', '12', '13'] as const;
 const PAUSE_MS = 5;
 
-/** @returns what the client has understood, without what differs from one exchange to the next */
+/** @returns what the client has understood, without values that differ between exchanges */
 export async function takeTour(client: ExchangeClient, marketId: string, openSocket?: OpenSocket): Promise<object> {
   const intent = { marketId, outcomeIndex: 0, side: 'BUY', price: '0.40', size: '10' } as const;
   const { status } = await client.market(marketId);

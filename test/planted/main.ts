@@ -1,18 +1,18 @@
 /**
  * Tests that cannot fail prove nothing: this puts one fault after the other (faults.ts) into a copy of the project,
- * runs the tests that are to notice it, and says whether they did and what they said (npm run planted). Ends with 1
+ * runs the tests that should notice it, and reports whether they did and their messages (npm run planted). Ends with 1
  * unless the tests pass without a fault and every fault was caught. A test that has to be ended, because it takes too
- * long or too much memory, has caught nothing, as it says neither what is wrong nor that anything is; nor has one that
- * fails without a word. A fault in the sources of the verification kernel (.as) or of the contracts (.sol) is compiled.
- * With arguments, only the faults with one of these texts in their name or their file (npm run planted -- snapshot
- * journal).
+ * long or too much memory, has caught nothing, because its message does not say what is wrong; nor has a test that
+ * fails without a message. A fault in the sources of the verification kernel (.as) or of the contracts (.sol) is
+ * compiled. With arguments, only the faults with one of these texts in their name or their file (npm run planted --
+ * snapshot journal).
  */
 import { type Failure, ProjectCopy } from '../support/projectCopy.ts';
 import type { Fault } from './faults/fault.ts';
 import { FAULTS } from './faults.ts';
 
 const TEST_LIMIT_MS = 120_000;
-/** A test looks for so long for what a fault keeps from coming, and then fails with words (eventually.ts). */
+/** A test waits this long for an event that a fault prevents, and then fails with a message (eventually.ts). */
 const EVENTUALLY = { EVENTUALLY_MS: '20000' };
 
 const CAUGHT = 'caught    ';
@@ -54,7 +54,7 @@ function verdictOn(failure: Failure | null): string {
   return failure.isWordless ? 'NO WORDS  ' : CAUGHT;
 }
 
-/** Null when the test passes. */
+/** Null if the test passes. */
 async function failureWith({ name, file, search, replace, caughtBy }: Fault): Promise<Failure | null> {
   const parts = copy.read(file).split(search);
   if (parts.length !== 2) throw new Error(`'${name}': ${file} has ${parts.length - 1} places to put it, not one`);

@@ -1,18 +1,18 @@
 /**
- * A record as a drawing: four words a row, each field as wide as it is long, and below it what the declaration notes
- * about its fields.
+ * Draws a record: four words per row, each field as wide as it is long, and below it the declaration's notes on its
+ * fields.
  */
 import type { AnyLayout } from '../../shared/wire/layout.ts';
 
 const WORDS_A_ROW = 4;
 const CELL_WIDTH = 22;
-/** Rows of one field that are drawn: the rest of a long one is left out. */
+/** Rows of one field that are drawn; the rest of a long field is left out. */
 const MOST_ROWS = 2;
 
 type Field = AnyLayout['DECLARATION']['fields'][string] & { readonly over?: string };
 type Span = { readonly name: string; readonly from: number; readonly to: number };
 
-/** The Markdown section of a record. What it has from `header` is left out: that is drawn once for all of a family. */
+/** The Markdown section of a record. Fields of `header` are left out: they are drawn once for the whole family. */
 export function drawing(layout: AnyLayout, header?: AnyLayout): string {
   const { TYPE, WORDS, BYTES } = layout;
   const { name, note } = layout.DECLARATION;
@@ -32,7 +32,7 @@ function offsetOf(layout: AnyLayout, field: string): number {
   return (layout as unknown as Record<string, number>)[field];
 }
 
-/** A record of bytes, or one with a line of its own for each word, is a list: its words would not fit a drawing. */
+/** A record of bytes, or with a line of its own for each word, is a list: its words would not fit into a drawing. */
 function rowsOf(layout: AnyLayout, from: number): string[] {
   const fields = fieldsOf(layout).filter(([, { over }]) => over === undefined);
   const isList = layout.DECLARATION.unit === 1 || fields.some(([, { bytes }]) => bytes > 100 && bytes % 128 === 0);
@@ -64,7 +64,7 @@ function gridOf(layout: AnyLayout, fields: readonly [string, Field][], first: nu
   return rows;
 }
 
-/** True if a row shows only the middle of a field of which enough has been drawn. */
+/** True if a row only shows the middle of a field of which enough has been drawn. */
 function isInsideLong(spans: readonly Span[], row: number, end: number): boolean {
   return spans.some(({ from, to }) => row >= from + MOST_ROWS * WORDS_A_ROW && end <= to);
 }

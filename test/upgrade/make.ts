@@ -1,7 +1,7 @@
 /**
- * `node shared/run.mjs test/upgrade/make.ts OUT`, in a checkout of a release: leaves in OUT a data directory that its
- * code has made, packed, and what it answered about it. test/api/upgrade.test.ts opens it with the code of today.
- * This file is copied into that checkout where the release does not have it.
+ * `node shared/run.mjs test/upgrade/make.ts OUT`, in a checkout of a release: stores in OUT a data directory made by
+ * that release's code, packed, and its answers about it. test/api/upgrade.test.ts opens it with today's code. This file
+ * is copied into the checkout if the release does not have it.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -58,7 +58,7 @@ await signInWithWallet({ baseUrl: server.baseUrl, wallet: `0x${'8'.repeat(64)}` 
 const ids = markets.map(({ id }) => id);
 const answers: { who: number; path: string; body: unknown }[] = [];
 for (const { who, path } of questionsAbout(ids, [alice.userId, bob.userId])) {
-  // The read model answers an account as soon as it has what the account was already answered.
+  // The read model answers an account as soon as it has everything already answered to the account.
   const answer = who < 0 ? await server.adminRequest('GET', path) : await traders[who]!.send('GET', path);
   if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
   answers.push({ who, path, body: answer.body });

@@ -1,6 +1,6 @@
 /**
  * The answers that the Python client has classes for: by file, each route with the name of its class. A name after `#`
- * is that of one of several forms. What a route declares under a name of its own keeps that name.
+ * names one of several forms. A form that a route declares under a name of its own keeps that name.
  */
 export const ANSWERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   markets: {

@@ -11,7 +11,7 @@ import { answersOf, operationFiles } from './operations.ts';
 
 const PACKAGE = fileURLToPath(new URL('../../../shared/client/python/open_prediction_exchange/', import.meta.url));
 
-/** By path. */
+/** Contents by path. */
 export async function pythonFiles(): Promise<Map<string, string>> {
   const document = JSON.parse(String(await openApiText(routeTable(anything))()));
   const files = new Map([[`${PACKAGE}error_codes.py`, errorCodes()]]);

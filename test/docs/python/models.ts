@@ -46,13 +46,13 @@ export type OpenApi = {
 };
 
 const HEAD = '# Made from /openapi.json by `npm run docs`: a change here is lost.';
-/** Before the name of a part of answers, which a file has before those who use it. */
+/** Prefix of the name of a part of answers; a file has parts before the classes that use them. */
 const PART = 'part ';
 const JSON_TYPE = 'application/json';
 const WIDTH = 120;
 const INDENT = '    ';
 
-/** By file, each route with the name of the class of its answer. */
+/** By file: each route with the name of its answer's class. */
 export type Answers = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /** The files of the package `models`, by name. */
@@ -73,7 +73,7 @@ function indexOf(names: ReadonlyMap<string, readonly string[]>): string {
   return `"""The answers of the exchange as dataclasses."""\n\n${HEAD}\n${imports.join('\n')}\n\n${exported}\n`;
 }
 
-/** As many in a line as it has room for. */
+/** Fits as many names into a line as there is space for. */
 function rowsOf(names: readonly string[]): string {
   const rows = [''];
   for (const name of names) {
@@ -87,9 +87,9 @@ class ModelWriter {
   readonly #document: OpenApi;
   /** Every class and alias, with the file it is in. */
   readonly #made = new Map<string, string>();
-  /** Objects of one form, however many answers have them, are one class. */
+  /** Objects of the same form are one class, in however many answers they occur. */
   readonly #byShape = new Map<string, string>();
-  /** By file, in their order there. */
+  /** Names by file, in their order in the file. */
   readonly names = new Map<string, string[]>();
   #file = '';
   #blocks: string[] = [];
@@ -242,7 +242,7 @@ function nameOf(reference: string): string {
   return reference.split('/').at(-1)!;
 }
 
-/** By what the pattern of a text lets through: whole numbers, decimals, or anything else. */
+/** Decides by the texts that the pattern admits: whole numbers, decimals, or anything else. */
 function textType({ format, pattern }: Schema): string {
   if (format === 'date-time') return 'datetime';
   if (format === 'uint256' || format === 'amount') return 'int';
@@ -283,7 +283,7 @@ function wrapped(row: string): string {
   return `${head}\n${inner}\n${INDENT}${end}`;
 }
 
-/** As black leaves it: on one line where it fits, else wrapped. */
+/** Formatted as by black: on one line if it fits, otherwise wrapped. */
 function docstring(text: string): string {
   const clean = text.replaceAll('\\', '\\\\');
   const line = `${INDENT}"""${clean}"""`;

@@ -1,4 +1,4 @@
-/** The names that members have where Python or a reader needs another one than that of the interface. */
+/** The names of members for which Python or a reader needs another name than the interface's. */
 
 /** Words of the language that a field cannot be called: it gets `_` at its end. */
 export const PYTHON_WORDS: ReadonlySet<string> = new Set([
@@ -12,7 +12,7 @@ export const PYTHON_WORDS: ReadonlySet<string> = new Set([
   'def',
 ]);
 
-/** Classes of members, where that of its owner and its own would not say what it is. */
+/** Classes of members for which the owner's name plus their own would not be clear. */
 export const MEMBER_NAMES: Readonly<Record<string, string>> = {
   'BatchPlaceResponse.results': 'BatchPlaceRefusals',
   'BatchCancelResponse.results': 'BatchCancelRows',

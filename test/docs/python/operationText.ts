@@ -8,7 +8,7 @@ export function importOf(module: string, names: readonly string[]): string {
   return line.length <= WIDTH ? line : `from ${module} import (\n${names.map((name) => `    ${name},\n`).join('')})`;
 }
 
-/** As black leaves it. */
+/** Formatted as by black. */
 export function callText(callee: string, parts: readonly string[]): string {
   const one = `        return ${callee}(${parts.join(', ')})`;
   if (one.length <= WIDTH) return one;

@@ -1,6 +1,7 @@
 /**
- * The methods of the Python client that follow from the document of the interface alone: those of operators, and those
- * of cash. Each sends one request and gives the class of its answer; what a client does beyond that is written by hand.
+ * The methods of the Python client that are generated from the document of the interface: those for operators, and
+ * those for cash. Each sends one request and returns the class of its answer; everything else in the client is written
+ * by hand.
  */
 
 import type { Answers, OpenApi, Operation, Parameter, Schema } from './models.ts';
@@ -12,7 +13,7 @@ const WIDTH = 120;
 const HEAD = '# Made from /openapi.json by `npm run docs`: a change here is lost.';
 
 type Group = {
-  /** Of the file and the classes: "admin" and "Admin". */
+  /** Name for the file and the classes: "admin" and "Admin". */
   readonly file: string;
   readonly name: string;
   readonly about: string;
@@ -47,7 +48,7 @@ const GROUPS: readonly Group[] = [
   },
 ];
 
-/** The classes that the methods give, in files by what they are about. */
+/** The classes that the methods return, in files by subject. */
 export function answersOf(document: OpenApi): Answers {
   const files: Record<string, Record<string, string>> = {
     admin_settlement: { 'part SettlementState': 'SettlementState' },
@@ -81,7 +82,7 @@ const AREAS: Readonly<Record<string, string>> = {
   audit: 'approvals',
 };
 
-/** By name, the files of `logic` and of the clients. */
+/** By name: the files of `logic` and of the clients. */
 export function operationFiles(document: OpenApi): Map<string, string> {
   const files = new Map<string, string>();
   for (const group of GROUPS) {
@@ -292,7 +293,7 @@ function argument(
   return { name: python, declared, sent, kind, isRequired };
 }
 
-/** The type of an argument, and what makes it what is sent. */
+/** The type of an argument, and the code that turns it into the sent value. */
 function formOf(document: OpenApi, given: Schema): readonly [string, string | null] {
   const schema = withoutReference(document, given);
   const { anyOf, enum: values, pattern, format } = schema;

@@ -1,4 +1,4 @@
-/** Faults of what wakes an operator. */
+/** Faults of alerts that wake an operator. */
 import type { Fault } from './fault.ts';
 
 const PAGES = 'test/fault/alertPages.test.ts';

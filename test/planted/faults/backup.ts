@@ -1,4 +1,4 @@
-/** Faults of backups, and of what is made from them. */
+/** Faults of backups, and of directories restored from them. */
 import type { Fault } from './fault.ts';
 
 const NUMBERS = 'test/api/restoredNumbers.test.ts';

@@ -1,4 +1,4 @@
-/** Planted faults (faults.ts) of members of a cluster: what they hold, follow and set aside. */
+/** Planted faults (faults.ts) of members of a cluster: the rows that they hold, follow and set aside. */
 import type { Fault } from './fault.ts';
 
 const CLUSTER = 'test/sim/cluster.test.ts';

@@ -1,6 +1,6 @@
 /**
- * A slip of one line that a tired programmer could make, as what to look for in one source file (exactly one place) and
- * what to put there, with the tests that are to fail over it.
+ * A slip of one line that a tired programmer could make: the text to find in one source file (exactly one place), its
+ * replacement, and the tests that have to fail because of it.
  */
 export type Fault = {
   readonly name: string;

@@ -448,7 +448,7 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
     replace: 'this.latest!.unhealthy',
     caughtBy: 'test/unit/gateway/chain/health.test.ts',
   },
-  // The contracts, compiled anew.
+  // The contracts are compiled anew.
   {
     name: 'the contract rounds fees up',
     file: `${CONTRACTS}/Settlement.sol`,
