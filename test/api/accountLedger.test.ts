@@ -160,7 +160,7 @@ test('RULES.md 14.42: a statement has the fee of each fill, and closes to the ba
   await answer.text();
 });
 
-test('RULES.md 14.42: a period ends before its end; one that ends before it starts is refused', async () => {
+test('RULES.md 14.42: a period excludes its end; one that ends before it starts is refused', async () => {
   const alice = await makeTrader(server, { depositMicro: 5 });
   const { entries, closing } = await alice.client.ledger.statement();
   const { time } = entries[0]!;

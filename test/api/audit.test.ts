@@ -187,7 +187,7 @@ describe('npm run admin -- audit-log', () => {
     assert.equal((await exported('--from', '5')).records[0]!.sequence, 5);
   });
 
-  test('failed logins are recorded with their address, and however many follow add nothing at once', async () => {
+  test('failed logins are recorded with their address, and further ones are added later together', async () => {
     const earlier = (await recordsOf({ event: 'logins_refused' })).length;
     for (let i = 0; i < 51; i++) {
       await server.request('GET', '/admin/ledger', undefined, { authorization: 'Bearer wrong' });

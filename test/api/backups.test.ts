@@ -137,7 +137,7 @@ describe('backup and restore', () => {
     assert.match(atEnd.text, /not 2\S+: record \d+ of shard \d is an? .+, which needs a newer control.db$/m);
   });
 
-  it('refuses what it cannot do, and changes nothing', async () => {
+  it('refuses impossible commands, and changes nothing', async () => {
     await fails(1, /is in the data directory/, 'backup', join(server.dataDir, 'backups'));
     await fails(1, /only read\.db can be made anew/, 'backup', target, '--leave-out', 'control.db');
     await fails(64, /--rate: expected a number/, 'backup', target, '--rate', 'fast');

@@ -142,7 +142,7 @@ describe('browsing events', () => {
     }
   });
 
-  test('names the players of a game of one against another, and of no other event', async () => {
+  test('names the players of a game between two people, and of no other event', async () => {
     const category = 'Players';
     const names = { home_player_full_name: 'Iga Example', away_player_full_name: 'Coco Sample' };
     const match = { category, sport_league: 'WTA', sport_teams: ['Example', 'Sample'], ...names };

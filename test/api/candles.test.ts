@@ -55,7 +55,7 @@ test("RULES.md 13.13: the volumes of all candles add up to the market's", async 
   });
 });
 
-test('RULES.md 13.13: intervals without a trade are there, the first is that of the opening', async () => {
+test('RULES.md 13.13: intervals without trades have candles, and the first has the opening', async () => {
   const quiet = await makeMarket(server);
   const byDefault = await eventually('the market is known', async () => {
     const { body } = await server.request('GET', pathOf(quiet));

@@ -41,7 +41,7 @@ describe('events', () => {
     assert.deepEqual(await refusal('POST', '/admin/events', { slug: 'taken', title: 'Two' }), conflict);
   });
 
-  test('a title in any script makes a slug, folded to plain letters, or a short one of the id', async () => {
+  test('a title in any script makes a slug of plain letters, or else a short one from the id', async () => {
     for (const [title, slug] of [
       ['São Paulo vs. Grêmio', 'sao-paulo-vs-gremio'],
       ['Łódź – Gdańsk', 'lodz-gdansk'],

@@ -109,7 +109,7 @@ test('an exchange that is not there, or is something else', async (t) => {
   await assertFinding(mapped, 'encryption', 'fail', /others on the way can read and change/);
 });
 
-test('a certificate that is not trusted, and one that is', { skip: NO_OPENSSL }, async (t) => {
+test('an untrusted certificate, and a trusted one', { skip: NO_OPENSSL }, async (t) => {
   const { env } = await makeUser();
   const folder = temporaryDirectory();
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];

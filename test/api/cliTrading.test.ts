@@ -285,7 +285,7 @@ describe('looking', () => {
     assert.equal((await reader.json('book', 'lark ascend', '--outcome', 'up')).outcome_index, 0);
   });
 
-  test('a sum buys what the book has for it, within the slippage, and a preview says so first', async () => {
+  test('a sum buys as much as the book gives within the slippage, as a preview says first', async () => {
     const { pmx } = await makeUser();
     const other = await makeTrader(server);
     const market = await makeMarket(server);

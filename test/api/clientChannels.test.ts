@@ -22,7 +22,7 @@ async function trade(): Promise<void> {
   await taker.reconnected().place(market, { outcomeIndex: 1, price: '0.35', size: '2' });
 }
 
-test(`each change once and in order, whatever the line loses (seed ${SEED})`, async (t) => {
+test(`every change is delivered once and in order, whatever the line loses (seed ${SEED})`, async (t) => {
   const random = new Random(SEED);
   const proxy = await StreamProxy.start(t, () => server.baseUrl);
   const stream = new ExchangeStream({ baseUrl: proxy.baseUrl, times: TIMES });

@@ -63,7 +63,7 @@ describe('a client order id', () => {
     assert.equal((await alice.client.getOrder(amended.order_hash)).status, 'cancelled');
   });
 
-  test('cancels its order, whatever characters it has', async () => {
+  test('cancels its order, with any characters in the name', async () => {
     const [market, alice] = [await makeMarket(server), await makeTrader(server)];
     for (const id of ['a', 'A b/c?d=e&f', '100%', '~'.repeat(64), "it's (fine)!*", '%2F']) {
       const { order_hash } = await alice.client.placeOrder(named(alice, market, id));
@@ -92,7 +92,7 @@ describe('a client order id', () => {
     }
   });
 
-  test('that is nobody’s, or another’s, is not found; one that can be none is invalid', async () => {
+  test('that no order has, or one of another account, is not found; a malformed one is invalid', async () => {
     const [market, alice, bob] = [await makeMarket(server), await makeTrader(server), await makeTrader(server)];
     await bob.client.placeOrder(named(bob, market, 'mine'));
     const cancel = (text: string) => alice.send('DELETE', `/v1/orders/by-client-id/${text}`);

@@ -68,7 +68,7 @@ test('USDC becomes money of a bank after the wallet has signed exactly what was 
   assert.equal((await alice.failure(1, '--as', 'alice', 'fiat', 'cancel', id)).code, 'CONFLICT');
 });
 
-test('a session is listed, and one that nothing was signed for is cancelled', async () => {
+test('sessions are listed, and an unsigned one can be cancelled', async () => {
   const { session_id: id } = await begun('fiat', 'out');
   assert.equal((await asAlice('fiat', 'cancel', id)).status, 'cancelled');
   const { sessions } = await asAlice('fiat', 'list', '--kind', 'offramp', '--status', 'cancelled');

@@ -151,7 +151,7 @@ describe('TLS_CERT, TLS_KEY and ADMIN_TOKEN_FILE', async () => {
   });
 });
 
-test('MAX_CONNECTIONS: one more is closed at once, those there go on, and one that leaves makes room', async (t) => {
+test('MAX_CONNECTIONS: one more is closed at once, the others go on, and a closed one makes room', async (t) => {
   const server = setServer;
   const sockets = await Promise.all(Array.from({ length: 20 }, () => open(server, t)));
   // Their requests have been answered, so all of them have been counted.
@@ -164,7 +164,7 @@ test('MAX_CONNECTIONS: one more is closed at once, those there go on, and one th
   assert.equal(await answerTo(await open(server, t), HEALTH), 'HTTP/1.1 200 OK');
 });
 
-test('NEW_CONNECTIONS_PER_IP: an address that opens more is turned away, and told of by the metrics', async (t) => {
+test('NEW_CONNECTIONS_PER_IP: an address that opens more is refused, and the metrics count it', async (t) => {
   const server = await startServer(t, { SHARDS: '1', RATE_LIMITS: 'on', NEW_CONNECTIONS_PER_IP: '5' });
   const sockets = await Promise.all(Array.from({ length: 5 }, () => open(server, t)));
   for (const socket of sockets) assert.equal(await answerTo(socket, HEALTH), 'HTTP/1.1 200 OK');

@@ -55,7 +55,7 @@ test('tokens that an order has reserved are shown apart and cannot be merged', a
   await alice.client.merge(market.id, 6_000_000);
 });
 
-test('a split of more than is available says what is missing and changes nothing', async () => {
+test('a split beyond the available USDC names what is missing and changes nothing', async () => {
   const market = await makeMarket(server);
   const alice = await makeTrader(server, { depositMicro: 5_000_000 });
   await alice.place(market, { price: '0.50', size: '4' });

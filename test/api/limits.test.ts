@@ -227,7 +227,7 @@ describe('GET /v1/rate-limits', () => {
     assert.equal(row('/v1/rate-limits').remaining, 4, 'but for its own endpoint');
   });
 
-  test('leaves out what the key may not call', async () => {
+  test('leaves out routes that the key may not call', async () => {
     const paths = (await allowances(await trader({}, ['read:account']))).map(({ path }) => path);
     assert.ok(paths.includes('/v1/user/balances'));
     for (const path of ['/v1/orders', '/v1/orders/cancel-all', '/health']) assert.ok(!paths.includes(path), path);

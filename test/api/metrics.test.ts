@@ -172,7 +172,7 @@ test('promtool has nothing to say of the names and the text', { skip: NO_PROMTOO
   assert.deepEqual([status, String(stdout), String(stderr)], [0, '', '']);
 });
 
-test('counters only grow, and by what has happened', async () => {
+test('counters only grow, and by the number of events', async () => {
   const name = 'exchange_requests_total{method="GET",route="/v1/time",status="200"}';
   const before = (await scrape()).get(name) ?? 0;
   for (let round = 1; round <= 3; round++) {

@@ -81,7 +81,7 @@ describe('cancelling', () => {
     assert.deepEqual([cancelled.status, status], cancelled.status === 200 ? [200, 'cancelled'] : [404, 'open']);
   });
 
-  test('cancel-all reaches every market of every shard and nobody else', async () => {
+  test('cancel-all reaches every market of every shard, and no other account', async () => {
     const markets = await Promise.all([1, 2, 3, 4].map(() => makeMarket(server)));
     const [alice, bob] = [await makeTrader(server), await makeTrader(server)];
     for (const market of markets) {

@@ -214,7 +214,7 @@ describe('a client order id', () => {
     assert.equal((await alice.client.getOrder(placed.order_hash)).client_order_id, 'my first');
   });
 
-  test('is used by one open order of the account at a time, while a repeat is still told that it is one', async () => {
+  test('is used by one open order of the account at a time, and a repeat is still answered as one', async () => {
     const market = await makeMarket(server);
     const [alice, bob] = [await makeTrader(server), await makeTrader(server)];
     const named = (trader: typeof alice) => {

@@ -66,7 +66,7 @@ for (const { gateways, server } of EXCHANGES) {
       assert.equal((await alice.send('DELETE', `/v1/orders/${orderHash}`)).status, 200);
     });
 
-    test('requests that are answered at once are answered in order, a placement as the last of them', async () => {
+    test('requests with immediate answers are answered in order, and a placement has to be the last', async () => {
       const [market, alice] = [await makeMarket(server), await makeTrader(server)];
       const [body] = bodies(alice, market, 1);
       const book = requestBytes('GET', `/v1/orders/book/${market.id}`, [], Buffer.alloc(0));

@@ -198,7 +198,7 @@ describe('the demo', async () => {
     assert.equal((await server.admin.ledger()).balanced, true);
   });
 
-  test('prints a command that places a first order, and no keys, because nobody watches', async () => {
+  test('prints a command that places a first order, but no keys, because the output is no terminal', async () => {
     const printed = server.stdout.join('\n');
     const [, command] = /npx pmx (.*)/.exec(printed)!;
     const { code, stdout } = runPmx(server.dataDir, ...command.trim().split(' '));

@@ -169,7 +169,7 @@ describe('positions', () => {
     assert.equal((await shown(alice))[0]!.realized_pnl, '-0.030000');
   });
 
-  test('RULES.md 14.25: the P&L of a day follows the books, and what the account does is in it at once', async () => {
+  test('RULES.md 14.25: the P&L of a day follows the books, and includes the account’s actions at once', async () => {
     const { market, alice } = await bet();
     const first = await alice.client.positions.pnl24h();
     // 9.95 tokens that cost 6.00 are worth the last trade, 0.60.

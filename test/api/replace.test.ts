@@ -137,7 +137,7 @@ describe('cancel-replace', () => {
     }
   });
 
-  test('whatever the new order is refused for, the old one stays where it is', async () => {
+  test('whatever refuses the new order, the old one keeps its place', async () => {
     const [market, bob] = [await makeMarket(server), await makeTrader(server)];
     const alice = await makeTrader(server, { depositMicro: 5_000_000 });
     await bob.place(market, { outcomeIndex: 1, price: '0.30', size: '2' });

@@ -10,7 +10,7 @@ async function send(server: TestServer, request: PreparedRequest): Promise<[numb
   return [status, body.error];
 }
 
-test('neither a used nonce nor one from before a restart is accepted again, whatever the clock', async (t) => {
+test('neither a used nonce nor one from before a restart is accepted again, whatever the clock says', async (t) => {
   const server = await startServer(t);
   const user = await server.admin.createUser({ wallet_address: `0x${'ab'.repeat(20)}` });
   const key = await server.admin.createApiKey(user.id, { scopes: ['read:account', 'trade:bulk'] });

@@ -53,7 +53,7 @@ test('a refused amend leaves the order, and an order that was filled meanwhile i
   assert.equal((await order.record()).status, 'partially_filled');
 });
 
-test('an order in dollars takes exactly what its preview says, and never costs more', async () => {
+test('an order in dollars takes exactly the tokens of its preview, and never costs more', async () => {
   const { market, client, other } = await newcomer();
   for (const price of ['0.50', '0.49', '0.45']) await other.place(market, { outcomeIndex: 1, price, size: '10' });
   // Yes is offered at 0.50, 0.51 and 0.55; the last one is beyond the limit.
@@ -131,7 +131,7 @@ test('a verified book computes the cost of an amount of tokens, and the tokens f
   stream.close();
 });
 
-test('fills and candles are read whole, newest first, however short the pages are', async () => {
+test('fills and candles are read completely, newest first, over pages of any length', async () => {
   const { market, client, bid, other } = await newcomer();
   const order = await client.place({ ...bid, size: '20' });
   for (const size of ['1', '2', '3', '4', '5']) await other.place(market, { outcomeIndex: 1, price: '0.60', size });

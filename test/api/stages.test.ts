@@ -170,7 +170,7 @@ describe('stages', { concurrency: false }, () => {
     });
   });
 
-  test('a new market begins in the stage of the platform, or in that of its halted event', async () => {
+  test('a new market begins in the platform’s stage, or in its halted event’s', async () => {
     const eventId = await makeEvent('growing');
     const first = await makeMarket(server, { event_id: eventId });
     await server.admin.stepEvent(eventId, { stage: 'cancel_only' });

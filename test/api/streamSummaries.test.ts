@@ -55,7 +55,7 @@ test('RULES.md 8.24: a named ticker comes first, and each change after it; of al
   assert.equal(none.data.ticker, undefined);
 });
 
-test('RULES.md 8.25: candles as they become, of either outcome, and those after the last one again', async (t) => {
+test('RULES.md 8.25: candles of either outcome are streamed as they change, and after a given one', async (t) => {
   const market = await makeMarket(server);
   await trade(market, '0.65');
   const read = async (outcome_index: 0 | 1): Promise<Json[]> =>

@@ -132,7 +132,7 @@ describe('with one operator alone', () => {
     });
   });
 
-  test('outcomes never change once there is an order, a token or a trade, in whatever way', async () => {
+  test('outcomes never change by any route once there is an order, a token or a trade', async () => {
     const outcomes = ['No', 'Yes'];
     const markets = await Promise.all([makeMarket(server), makeMarket(server), makeMarket(server)]);
     const [ordered, split, traded] = markets as [OrderMarket, OrderMarket, OrderMarket];
@@ -270,7 +270,7 @@ describe('with a second operator', () => {
     assert.partialDeepStrictEqual(await shown(market), { title: 'Will it rain tomorrow?', outcomes: ['Up', 'Down'] });
   });
 
-  test('each term of an event waits once one of its markets is relied on, and so does its place', async () => {
+  test('each term of an event, and its place, waits once people rely on one of its markets', async () => {
     const event = await server.admin.createEvent({ title: 'A week of rain' });
     const path = `/admin/events/${event.id}`;
     assert.equal((await patch(path, { title: 'A week of hail' }, ann.token)).status, 200, 'no market');

@@ -39,7 +39,7 @@ test('a reader finds guides, reference and errors, and nothing is asked of anoth
   }
 });
 
-test('a reader searches by the keyboard from any page, and goes back to what was found', { skip }, async () => {
+test('a reader searches by keyboard from any page, and can go back to the results', { skip }, async () => {
   const { page, complaints } = await openPage({ viewport: { width: 1280, height: 900 } });
   await page.goto(`${server.baseUrl}/docs/signing`);
   await page.keyboard.press('/');

@@ -69,7 +69,7 @@ describe('RedisCounterStore', options, () => {
     assert.equal((await countOne(redis, 'a', 9)).retryMs, T0, 'with room there is nothing to wait for');
   });
 
-  test('never admits more than the limit together, however many gateways ask at once', async (t) => {
+  test('all gateways together never admit more than the limit, however many ask at once', async (t) => {
     const redis = await startRedis(t);
     const stores = [await connected(t, redis), await connected(t, redis), await connected(t, redis)];
     const asked = Array.from({ length: 60 }, (_, index) => countOne(stores[index % 3], 'a', 25));
@@ -158,7 +158,7 @@ describe('a Redis that refuses to count', options, () => {
     assert.equal(lines.length, before + 2);
   });
 
-  test('one that cannot save, and one that still loads, count again once they can', async (t) => {
+  test('a Redis that cannot save, or is still loading, counts again once it can', async (t) => {
     const redis = await startRedis(t);
     const { store, lines } = await logging(t, redis);
     const before = lines.length;
@@ -182,7 +182,7 @@ describe('a server whose counters are in Redis', options, () => {
     for (const name of ['remaining', 'reset']) assert.equal(answer.headers.get(`x-ratelimit-${name}`), null);
   }
 
-  test('refuses what is limited while Redis hangs, and still cancels', async (t) => {
+  test('refuses limited requests while Redis hangs, and still cancels', async (t) => {
     const redis = await startRedis(t);
     const server = await startServer(t, { SHARDS: '1', RATE_LIMITS: 'on', REDIS_URL: redis.url });
     const market = await makeMarket(server);

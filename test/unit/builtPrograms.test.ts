@@ -12,7 +12,7 @@ const STARTED = /(?:new URL\(|entry: )'(\.{1,2}\/[^']+\.ts)'/g;
 /** Only a demo starts them. */
 const NOT_BUILT = ['gateway/programs/ramp/main.ts', 'shared/client/examples/demoFlow.ts'];
 
-test('every thread that a server starts is built: none of them loads its sources file by file', () => {
+test('every thread of a server is built: none loads its sources file by file', () => {
   const sources = globSync('{engine,gateway}/**/*.ts', { cwd: ROOT, exclude: ['gateway/{programs,web/browser}/**'] });
   const started = sources.flatMap((source) => {
     const text = readFileSync(join(ROOT, source), 'utf8');

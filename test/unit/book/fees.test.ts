@@ -40,7 +40,7 @@ describe('a fee', () => {
     assert.equal(all.moved(FEES), 'usdc +420, yes +700');
   });
 
-  it('on price improvement is on what was really received', () => {
+  it('on price improvement is charged on the amount really received', () => {
     const x = new Scenario({ feeBps: 100 });
     x.order(BOB, 'BUY Yes 10 @ 80');
     x.order(ALICE, 'SELL Yes 10 @ 20');

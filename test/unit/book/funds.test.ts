@@ -61,7 +61,7 @@ describe('reserving', () => {
     assert.equal(rig.place({ ticks: 50, feeBps: 0 }).reply.code, OK);
   });
 
-  it('another shard that is faster between the check and the debit leaves a refusal with what is left', (t) => {
+  it('if another shard spends first, between check and debit, the refusal names the rest', (t) => {
     const cells = createBalances(2);
     const [here, elsewhere] = [new Balances(cells, 0), new Balances(cells, 1)];
     const rig = new EngineRig({ balances: here });
@@ -165,7 +165,7 @@ describe('deposits and withdrawals', () => {
     assert.deepEqual(rig.usdc(1), { available: 0, reserved: 0 });
   });
 
-  it('a withdrawal takes what is available and not what orders hold', () => {
+  it('a withdrawal takes available USDC, not the USDC that orders hold', () => {
     const rig = new EngineRig();
     rig.market(0);
     rig.fund(1, 600_000);

@@ -105,7 +105,7 @@ describe('a group', () => {
     assert.equal(x.drawn()[0], 'bid 40  alice 5 Yes');
   });
 
-  it('trips at once when its maximum is lowered to what is filled, or when another shard says so', () => {
+  it('trips at once if its maximum is lowered to the filled quantity, or if another shard reports it', () => {
     const x = withGroup(10);
     x.order(ALICE, 'BUY Yes 9 @ 40', { group: GROUP });
     x.order(BOB, 'SELL Yes 4 @ 40');

@@ -161,7 +161,7 @@ describe('the public sequence of a market', () => {
   const frames = ({ frames: told }: CommandResult): [number, number][] =>
     told.map(({ type, sequence }) => [type, sequence]);
 
-  it('counts every visible change once, and a fill twice: the trade and what it leaves of the maker', () => {
+  it('counts every visible change once, and a fill twice: the trade and the maker’s remainder', () => {
     const x = new Scenario();
     const [sell, buy] = [
       { side: SIDE.SELL, lots: 10 },

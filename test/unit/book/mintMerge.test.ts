@@ -30,7 +30,7 @@ describe('mint', () => {
 });
 
 describe('merge', () => {
-  it('two sellers divide one USDC a set, at the maker’s price, out of what was locked', () => {
+  it('two sellers share one locked USDC per set, at the maker’s price', () => {
     const x = new Scenario(FREE);
     x.order(ALICE, 'SELL Yes 10 @ 60');
     assert.deepEqual(x.order(BOB, 'SELL No 10 @ 38'), [

@@ -106,7 +106,7 @@ describe('cancel_both', () => {
 });
 
 describe('orders that must fill at once look past or stop at their own', () => {
-  it('a FOK counts only what it could really take', () => {
+  it('a FOK counts only orders that it could really take', () => {
     const oldest = mixedQueue();
     assert.deepEqual(oldest.order(ALICE, 'BUY Yes 6 @ 61 FOK cancel_oldest'), ['refused FOK_NOT_FILLED']);
     assert.deepEqual(oldest.drawn(), ['ask 61  bob 2 Yes, alice 5 Yes, bob 3 Yes']);

@@ -31,7 +31,7 @@ function rowsOf(rig: FiatRig): number {
   return rig.database.prepare<[], number>('SELECT count(*) FROM rail_transactions').pluck().get()!;
 }
 
-test('an account has so many cancellations, and each is deleted once there is nothing to cancel', async () => {
+test('an account has a bounded number of cancellations, each deleted once it has nothing to cancel', async () => {
   const rig = new FiatRig();
   for (let index = 0; index < MOST; index++) {
     assert.equal(await cancel(rig, index, 600), null);
@@ -82,7 +82,7 @@ test('a wrong signature, a nonce that is used and an authorization that is over 
   assert.equal(rowsOf(rig), 1, 'the other one is gone');
 });
 
-test('a signature is verified once, and a turn carries on so many transactions', async () => {
+test('a signature is verified once, and a turn continues a bounded number of transactions', async () => {
   const rig = new FiatRig();
   for (let index = 0; index < 100; index++) assert.equal(await cancel(rig, index, 600), null);
   assert.equal(rig.verified, 100);
@@ -106,7 +106,7 @@ test('an honest customer cancels five authorizations a minute, for as long as it
   }
 });
 
-test('a turn looks at so many open rows, and every one has its turn however many there are', () => {
+test('a turn checks a bounded number of open rows, and every row gets its turn', () => {
   const rig = new FiatRig();
   const rows = new RailTransactions(rig.database);
   const account = rig.customer.index;

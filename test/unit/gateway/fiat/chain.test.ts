@@ -116,7 +116,7 @@ test('16.21: a gap below which the highest fee was offered is filled once the no
   assert.equal(next.transferState, 'confirmed');
 });
 
-test('16.21: another key of the relayer has its own account nonces, and sends what is left', async () => {
+test('16.21: a new key of the relayer has its own account nonces, and sends the remaining transfers', async () => {
   const rig = new FiatRig({ on: 'evm' });
   const first = await signedOut(rig);
   await rig.pass(40_000);

@@ -161,7 +161,7 @@ test('a nonce that no transfer uses any more goes to the next one (RELAYER-6)', 
   );
 });
 
-test('a nonce that a block has taken from a transfer is followed by another, also of one that was out', async () => {
+test('if another transaction uses a transfer’s nonce, the transfer gets another, even if it was sent', async () => {
   const rig = new Rig();
   rig.answer = 'accepted';
   rig.leaving.add('a');

@@ -87,7 +87,7 @@ test('no answer leaves before its record is there', async () => {
   assert.deepEqual(rig.sent, [{ status: '201 Created', body: '{"id":"made"}' }]);
 });
 
-test('secrets are hidden at any depth, in what was asked and in what was answered', async () => {
+test('secrets are hidden at any depth, in requests and in answers', async () => {
   const rig = new Rig(2);
   const call = rig.call({ keys: [{ secret: 'one', id: 1 }], token: 'two' });
   await rig.stage.admit(call, BOOTSTRAP);

@@ -370,7 +370,7 @@ test('the buckets of turns add up, each with those below it', async () => {
   );
 });
 
-test('a scrape shows what is now, and nothing twice', async () => {
+test('a scrape shows present values, and each once', async () => {
   const from = sources();
   const metrics = new Metrics({ ...from, limiter: null, badSignatures: null } as never);
   const first = await scrape(metrics);

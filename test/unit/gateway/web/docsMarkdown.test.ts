@@ -18,7 +18,7 @@ test('a link to a document leads to its page; one to a source file is text', () 
   assert.match(htmlOf('[here](#there) [out](https://example.org/)'), /href="#there".*href="https:\/\/example\.org\/"/);
 });
 
-test('routes, codes, rules and what the exchange serves are links, but not inside of one', () => {
+test('routes, codes, rules and served documents become links, but not inside of a link', () => {
   assert.match(htmlOf('`POST /v1/orders`'), /<a href="\/docs\/api\/orders#placeOrder"><code>/);
   assert.match(htmlOf('`INVALID_TICK`'), /<a href="\/docs\/errors#invalid_tick"><code>INVALID_TICK<\/code><\/a>/);
   const place = '<a href="/docs/rules-08-streams#81-connecting">';

@@ -13,7 +13,7 @@ const PAGE = {
 <tbody><tr id="host"><td><code>HOST</code></td><td>The &lt;address&gt;.</td></tr></tbody></table>`,
 };
 
-test('a heading and a row with an address are entries with their text; what is behind a click is none', () => {
+test('headings and rows with an address are entries with their text; collapsed text is not', () => {
   assert.deepEqual(entriesOf(PAGE), [
     {
       kind: 'Setting',

@@ -22,7 +22,7 @@ function asNobody(expression: string) {
 const probe = process.geteuid?.() === 0 ? asNobody('1') : null;
 const skip = probe?.stdout.trim() === '1' ? false : 'needs root, and a project that others may read';
 
-test('another user is told whose file it is, and how to get it', { skip }, () => {
+test('the error for another user says whose file it is, and how to get access', { skip }, () => {
   const directory = temporaryDirectory();
   chownSync(directory, NOBODY, NOBODY);
   const path = join(directory, 'journal.key');

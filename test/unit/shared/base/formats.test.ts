@@ -23,7 +23,7 @@ const NEXT = {
   control: { newest: NEXT_CONTROL, oldest: NEXT_CONTROL },
 };
 
-test('numbers come back from their texts, and what is no number is left out', () => {
+test('numbers are parsed from their texts, and other texts are left out', () => {
   assert.deepEqual(numbersIn(numbersText(newestOf(FORMATS))), newestOf(FORMATS));
   assert.deepEqual(knownIn(knownText(NEXT)), NEXT);
   assert.deepEqual(
@@ -32,7 +32,7 @@ test('numbers come back from their texts, and what is no number is left out', ()
   );
 });
 
-test('FORMATS-1: a lead writes what the cluster is raised to, and more only where it cannot write less', () => {
+test('FORMATS-1: a lead writes the formats to which the cluster is raised, or the lowest that it can write', () => {
   const raised = newestOf(FORMATS);
   assert.deepEqual(formatsOfLead(raised, FORMATS), raised);
   assert.deepEqual(formatsOfLead(raised, NEXT), { ...raised, control: NEXT_CONTROL });
@@ -40,7 +40,7 @@ test('FORMATS-1: a lead writes what the cluster is raised to, and more only wher
   assert.deepEqual(formatsOfLead({}, { journal: { newest: 4, oldest: 3 } }), { journal: 3 });
 });
 
-test('FORMATS-2: what a member does not know is named, also a layout that is new to it', () => {
+test('FORMATS-2: formats that a member does not know are named, even a new layout', () => {
   assert.equal(unreadable(newestOf(FORMATS), NEXT), null);
   assert.equal(unreadable({ journal: 4, books: 1 }, FORMATS), 'journal 4 (3 at most), books 1 (unknown)');
 });

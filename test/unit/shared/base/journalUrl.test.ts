@@ -29,7 +29,7 @@ describe('the URL of the replicated log', () => {
     assert.throws(() => serversOf('redis://one/log'), /^JournalUrlError: JOURNAL_URL: expected postgres:/);
   });
 
-  it('names each host, also where a parameter does', () => {
+  it('names each host, even if a parameter names them', () => {
     const url = `postgres://a:${SECRET}@one:5432,[::1]:5433,127.0.0.1/log`;
     assert.deepEqual(hostsOf(url), ['one', '::1', '127.0.0.1']);
     assert.deepEqual(hostsOf(`postgres://a:${SECRET}@/log?host=/run/postgresql`), ['localhost']);

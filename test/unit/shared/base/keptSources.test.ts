@@ -73,7 +73,7 @@ describe('a source file', () => {
     assert.match(project.run().stdout, THROWN_FROM_KEPT);
   });
 
-  test('is compiled once, and again when what is kept of that is damaged', () => {
+  test('is compiled once, and again if the kept result is damaged', () => {
     const compiled = project.compiled;
     assert.ok(compiled.length > 0);
     assert.match(project.run().stdout, THROWN_FROM_KEPT);
@@ -82,13 +82,13 @@ describe('a source file', () => {
     assert.match(project.run().stdout, THROWN_FROM_KEPT);
   });
 
-  test('that imports one which is missing says so', () => {
+  test('that imports a missing one names it', () => {
     project.change("import './missing.ts';\n");
     assert.match(project.run().stderr, /ERR_MODULE_NOT_FOUND[\s\S]*missing\.ts|missing\.ts[\s\S]*ERR_MODULE_NOT_FOUND/);
     project.change(MAIN);
   });
 
-  test('is stripped again when what is kept has lost its end', () => {
+  test('is stripped again if the kept result is cut', () => {
     truncateSync(project.kept[0], 50);
     assert.match(project.run().stdout, THROWN);
   });

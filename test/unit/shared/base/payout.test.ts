@@ -20,7 +20,7 @@ function check(yes: number, no: number, payoutYes: number): void {
 }
 
 describe('a payout', () => {
-  it('is a USDC per token that won, and nothing for one that lost', () => {
+  it('is one USDC per winning token, and nothing per losing token', () => {
     assert.equal(payoutMicro(7_000_001, 5, PPM), 7_000_001);
     assert.equal(payoutMicro(7_000_001, 5, 0), 5);
   });

@@ -69,7 +69,7 @@ describe('a unit', () => {
 });
 
 describe('services are found', () => {
-  test('by what a unit starts; of two none is chosen, and both are named', () => {
+  test('a unit is found by the program that it starts; of two none is chosen, and both are named', () => {
     const [one, other] = [temporaryDirectory(), temporaryDirectory()];
     const first = written(join(one, 'exchange.service'), START);
     written(join(one, 'exchange-backup.service'), 'ExecStart=node engine/admin/main.ts backup /b\n');

@@ -37,7 +37,7 @@ test('a log that was set aside without its file keeps its name', () => {
   });
 });
 
-test('a copy leaves the file and the copies before it as they are', () => {
+test('a copy changes neither the file nor earlier copies', () => {
   const directory = temporaryDirectory();
   const path = join(directory, '00000001.log');
   for (const text of ['first', 'second']) {

@@ -24,7 +24,7 @@ function open(t: Scope, path: string, isExclusive = false) {
   return { db, count, add: () => insert.run(ROW) };
 }
 
-test('room is taken once, left where commits have not used it, and taken again after half of it is gone', (t) => {
+test('space is reserved once, kept while commits do not use it, and reserved again once half is gone', (t) => {
   const path = join(temporaryDirectory(), 'a.db');
   const { db, add } = open(t, path);
   const reader = open(t, path);
@@ -51,7 +51,7 @@ test('room is taken once, left where commits have not used it, and taken again a
   assert.ok(reserve.leftBytes() > length - MB / 2);
 });
 
-test('none is taken where none is wanted, nor where it would be the last of the disk', (t) => {
+test('none is reserved if none is wanted, or if it would be the last of the disk', (t) => {
   const path = join(temporaryDirectory(), 'a.db');
   const { db } = open(t, path);
   const length = statSync(`${path}-wal`).size;
@@ -85,7 +85,7 @@ test('on a full disk commits go on as far as the room reaches, and a reopened fi
   }
 });
 
-test('a disk that others fill meanwhile is no error, whichever file it has no room for', (t) => {
+test('a disk that others fill in the meantime is no error, whichever file does not fit', (t) => {
   const wanted = 20 * MB;
   // The log takes its frames of 4120 bytes as far as they fit; its index grows before frame 4063.
   for (let pages = 0; pages <= 8; pages += 2) {

@@ -122,7 +122,7 @@ describe('the typed client', () => {
     assert.throws(() => floorSize('much', 100), RangeError);
   });
 
-  test('the outcome chooses the token, and defaults are those of the documented body', () => {
+  test('the outcome selects the token, and defaults equal those of the documented body', () => {
     assert.deepEqual(draftOrder(INTENT), {
       market_id: MARKET.id,
       token_id: '11',

@@ -21,7 +21,7 @@ async function read(events: AsyncIterator<number>, count: number): Promise<numbe
 
 const upTo = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, i) => from + i);
 
-test('thousands of events that wait are read in order, each once, also while others arrive', async () => {
+test('thousands of waiting events are read in order, each once, even while others arrive', async () => {
   const feed = feedOf();
   const events = feed[Symbol.asyncIterator]();
   for (const event of upTo(0, 3000)) feed.push(event);

@@ -113,7 +113,7 @@ function taken({ rig, grid, feeRateBps }: Market, { side, outcome }: Given, prev
 
 describe(`an order at the market, SEED=${SEED}`, () => {
   for (const grid of TICKS_PER_UNIT) {
-    test(`of ${grid} ticks takes exactly what its preview says, and costs no more than the sum`, () => {
+    test(`of ${grid} ticks takes exactly the tokens of its preview, and costs no more than the sum`, () => {
       const random = new Random(SEED + grid);
       let filled = 0;
       for (let round = 0; round < BOOKS; round++) {

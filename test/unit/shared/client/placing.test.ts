@@ -339,7 +339,7 @@ test('an address that cannot be opened is named without its ticket', async () =>
   await assert.rejects(stream.openUser().ready(), { message: "The URL 'ws://exchange/v1/ws?ticket=…' is invalid" });
 });
 
-test('the floor of the maker is signed as nonce; a higher one that the exchange names is signed at once', async () => {
+test('the maker’s floor is signed as nonce; if the exchange names a higher one, that is signed at once', async () => {
   const exchange = new Exchange();
   const below = () => answer(400, { error: 'below', code: 'NONCE_BELOW_FLOOR', details: { nonce_floor: 8 } });
   exchange.placed = (count) => (count === 1 ? below() : answer(200, { status: 'open' }));
@@ -355,7 +355,7 @@ test('the floor of the maker is signed as nonce; a higher one that the exchange 
   assert.equal(exchange.bodies.length, 4, 'a nonce that the caller names is never another one');
 });
 
-test('a wallet of another account is signed for with 0, and the exchange says what is wrong with it', async () => {
+test('an order for another account’s wallet is signed with nonce 0, and the exchange names the error', async () => {
   const exchange = new Exchange();
   exchange.floor = () => refusal(404, 'NOT_FOUND');
   await exchange.client().place(INTENT, { maker: `0x${'ab'.repeat(20)}` });

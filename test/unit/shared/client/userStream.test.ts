@@ -115,7 +115,7 @@ test('a frame that is sent several times is emitted once', () => {
   assert.deepEqual(host.told(), ['6', '7', 'live']);
 });
 
-test('a server that numbers anew is a gap without an end, and every frame of it counts as new', () => {
+test('a server that restarts its numbers is a gap without an end, and all of its frames count as new', () => {
   const cases: [string, (host: Host) => void][] = [
     ['another frame under the last number', (host) => host.user.received(frame(6, '7'))],
     ['an answer before the last number', (host) => host.user.subscribed(3)],

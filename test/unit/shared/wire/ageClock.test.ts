@@ -28,7 +28,7 @@ class Machine {
   }
 }
 
-test('AGECLOCK-2: an age is what the steady clock says, and more where the machine stood still', () => {
+test('AGECLOCK-2: an age is measured by the steady clock, and is longer if the machine stood still', () => {
   const machine = new Machine();
   const [clock] = machine.clocks;
   const bornMs = clock!.nowMs();

@@ -12,7 +12,7 @@ import { EngineRig } from '../../../support/engineRig.ts';
 
 for (const shards of [1, 2]) {
   describe(`what an account can spend, of ${shards} shard(s)`, () => {
-    it('gives exactly what it holds, and one micro-dollar more is refused', () => {
+    it('gives exactly the balance, and refuses one micro-dollar more', () => {
       const balances = new Balances(createBalances(shards));
       balances.credit(1, 100);
       assert.equal(balances.tryDebit(1, 101), false);

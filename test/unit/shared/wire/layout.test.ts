@@ -92,7 +92,7 @@ describe('decoding', () => {
     assert.deepEqual([read, name], [net, '']);
   });
 
-  it('names the event, and refuses one of another version or length', () => {
+  it('names the event, and refuses an event of another version or length', () => {
     const { words, append } = ((out) => ({ words: out.words, append: out.append.bind(out) }))(new RecordBuffer(256));
     append(EVENT.REST.BYTES, EVENT.REST.TYPE | (EVENT_VERSION << 16));
     writeSafe(words, EVENT.REST.remainingLots, 3);

@@ -67,7 +67,7 @@ test('answers are read as the vectors say, also several of one message', () => {
   );
 });
 
-test('the client refuses to encode what a record cannot carry', () => {
+test('the client refuses to encode values that a record cannot hold', () => {
   const { order } = vectors.requests[0]!.request;
   for (const changes of [
     { order_group: 'g' },

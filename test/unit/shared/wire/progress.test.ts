@@ -49,7 +49,7 @@ describe('progress', () => {
     assert.equal(progress.committed(0), 1);
   });
 
-  it('answers at once for what was projected already', async () => {
+  it('answers at once for projected records', async () => {
     const progress = new Progress(Progress.create(1));
     progress.setProjected(0, 5);
     assert.equal(await progress.awaitProjected(0, 5, 0), true);

@@ -41,7 +41,7 @@ describe('a record buffer', () => {
     assert.equal(buffer.bytes.buffer, buffer.words.buffer, 'both views look at the grown memory');
   });
 
-  it('gives a record zeroed, whatever was there before', () => {
+  it('gives a zeroed record, whatever the memory held before', () => {
     const buffer = new RecordBuffer(64);
     buffer.append(32, 1);
     buffer.words.fill(9);
@@ -50,7 +50,7 @@ describe('a record buffer', () => {
     assert.deepEqual([...buffer.words.subarray(word, word + 8)], [32, 2, 0, 0, 0, 0, 0, 0]);
   });
 
-  it('takes back what was written last, and only that', () => {
+  it('takes back the last record, and only that', () => {
     const buffer = new RecordBuffer(64);
     buffer.append(16, 1);
     buffer.append(16, 2);

@@ -84,7 +84,7 @@ describe('an outbox', () => {
     assert.equal(consumer.next(), null);
   });
 
-  it('keeps what it was given when the memory is used again', () => {
+  it('keeps its content when the memory is reused', () => {
     const { producer, consumer } = outbox();
     const bytes = new Uint8Array(3000).fill(1);
     for (const sequence of [1, 2]) producer.put({ stream: 0, sequence, bytes });

@@ -69,7 +69,7 @@ describe('a ring', () => {
     }
   });
 
-  it('keeps what the consumer still needs when the rest is released, wherever the cursors stand', () => {
+  it('keeps records that the consumer still needs when the rest is released, at any cursor positions', () => {
     for (const cursor of [0, 64, CAPACITY - 64, 2 ** 32 - 128]) {
       const { producer, consumer } = ringAt(cursor);
       while (put(producer, 64, 7));
