@@ -245,7 +245,7 @@ export const METRICS = {
   exchange_settlement_at_most_fee: gauge('1 while a transaction waits because gas costs more than MOST_FEE_GWEI.', []),
   exchange_settlement_differences: gauge('Balances in which ledger and chain differ. Above 0, orders are refused.', []),
   exchange_settlement_waiting: gauge(
-    'Waiting: `deposit` without an account, account without a `wallet`, refused `payment`, `bound` of an hour.',
+    'Waiting: `deposit` without an account, movement without a `wallet`, refused `payment`, `bound` of an hour.',
     ['for'],
   ),
   exchange_settlement_decisions: gauge(
