@@ -127,6 +127,7 @@ export class Accounting {
       case 'NONCE_FLOOR':
       case 'MARKET_PATCH':
       case 'TICK':
+      case 'RULES':
       case 'GROUP_SET':
       case 'GROUP_RESET':
       case 'GROUP_TRIP':

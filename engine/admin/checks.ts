@@ -3,6 +3,7 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { isOfMember } from '../../shared/base/directoryVersion.ts';
 import { freeTime } from '../../shared/base/freeName.ts';
 import type { LocalEnd } from '../../shared/wire/threads.ts';
 import { HELD_MARK_FILE, heldMarkDamage, lowerHeldMark } from '../replication/heldMark.ts';
@@ -12,7 +13,6 @@ import { repairControl } from './controlRepair.ts';
 import { checkDatabases, type DatabaseFinding } from './databases.ts';
 import {
   AdminError,
-  isOfMember,
   listShards,
   RunningError,
   type ShardFile,

@@ -6,6 +6,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
+import { isOfMember, isOfNewerVersion } from '../../shared/base/directoryVersion.ts';
 import { accessProblem } from '../../shared/base/fileAccess.ts';
 import type { JournalKey, KnownHead } from '../../shared/base/journalKey.ts';
 import { openDatabase } from '../../shared/base/openDatabase.ts';
@@ -147,11 +148,6 @@ export function requireAlone(control: Database.Database, directory: string, reas
   if (isOfMember(control)) throw new AdminError(`${directory} is of a member of a cluster: ${reason}`);
 }
 
-export function isOfMember(control: Database.Database): boolean {
-  const tables = control.prepare<[], number>("SELECT count(*) FROM sqlite_master WHERE name = 'record_end'").pluck();
-  return tables.get() !== 0;
-}
-
 /**
  * Takes the lock that a server holds from its start to its end, or a reader's lock, which keeps a server out as well.
  * Closing the file releases it.
@@ -162,10 +158,12 @@ function lockControl(path: string, directory: string, isReading: boolean): Datab
     db = openDatabase(path, { timeout: 0, readonly: isReading });
     if (!isReading) db.pragma('locking_mode = EXCLUSIVE');
     db.exec(isReading ? 'BEGIN; SELECT 1 FROM sqlite_schema' : 'BEGIN EXCLUSIVE; COMMIT');
+    if (isOfNewerVersion(db)) throw new AdminError(`${path} was written by a newer version: use that one`);
     if (!isReading) keepRowSums(db);
     return db;
   } catch (error) {
     db?.close();
+    if (error instanceof AdminError) throw error;
     const access = accessProblem(path, error);
     if (access !== null) throw new AdminError(access);
     if (isDamaged(error))

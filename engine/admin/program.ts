@@ -14,6 +14,7 @@ import { inspect } from 'node:util';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../shared/base/clock.ts';
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
+import { isOfMember } from '../../shared/base/directoryVersion.ts';
 import { accessProblemIn, asOwner } from '../../shared/base/fileAccess.ts';
 import { freeTime } from '../../shared/base/freeName.ts';
 import { uuidToBytes } from '../../shared/base/hex.ts';
@@ -41,7 +42,6 @@ import {
 } from './commandLine.ts';
 import {
   AdminError,
-  isOfMember,
   listShards,
   RunningError,
   requireAlone,

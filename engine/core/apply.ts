@@ -21,9 +21,10 @@ import { convert, moveFunds } from './moving.ts';
 import { Placing } from './placing.ts';
 import { raise } from './raising.ts';
 import * as resolution from './resolution.ts';
+import { ALL_ROWS, rowsOf, useRules } from './rules.ts';
 import { stepStage } from './stages.ts';
 import type { ShardState } from './state.ts';
-import { ALL_ROWS, goOn, nextDueMs, rowsOf, step, tick } from './steps.ts';
+import { goOn, nextDueMs, step, tick } from './steps.ts';
 import { sweep } from './sweeping.ts';
 import { unwind } from './unwinding.ts';
 
@@ -126,6 +127,9 @@ export class Apply {
         return OK;
       case COMMAND.NONCE_FLOOR.TYPE:
         admitted.detailA = raiseFloor(this.#state, words, word);
+        return OK;
+      case COMMAND.RULES.TYPE:
+        useRules(this.#state, words, word);
         return OK;
       case UNWIND.TYPE:
         return unwind(this.#state, this.#market(words, word), words, word);

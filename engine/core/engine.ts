@@ -17,10 +17,12 @@
 import { assert } from '../../shared/base/assert.ts';
 import { STAGE } from '../../shared/base/codes.ts';
 import { OK } from '../../shared/base/errors.ts';
+import { COMMAND_AGES } from '../../shared/wire/ages.ts';
 import type { Balances } from '../../shared/wire/balances.ts';
 import * as commands from '../../shared/wire/commands.ts';
 import { EVENT } from '../../shared/wire/events.ts';
 import { RecordBuffer, readSafe, writeSafe } from '../../shared/wire/record.ts';
+import { recordVersionOf } from '../../shared/wire/version.ts';
 import { MOST_HASHES } from '../book/hashIndex.ts';
 import { NONE, WORD_SHIFT } from '../book/orders.ts';
 import { NO_TAG } from '../book/tags.ts';
@@ -32,11 +34,12 @@ import { Admission, NOTHING_TO_DO } from './admission.ts';
 import { Admitted, readmit } from './admitted.ts';
 import { Apply } from './apply.ts';
 import { collectResting } from './dormancy.ts';
+import { NEWEST_RULES, RULES_BEFORE } from './rules.ts';
 import { ShardState } from './state.ts';
 import { ROWS_OF_RECORD } from './steps.ts';
 
 const { ANY_COMMAND, assertCommand, COMMAND, COMMAND_VERSION, NO_MARKET } = commands;
-const { CONTRACTS, MARKET_PATCH, RAISE, RESOLVE, SETTLE, STEP, TICK } = COMMAND;
+const { CONTRACTS, MARKET_PATCH, RAISE, RESOLVE, RULES, SETTLE, STEP, TICK } = COMMAND;
 
 const DIGEST_EVERY = 1024;
 const RECORD_EVENT_BYTES = EVENT.RECORD.BYTES;
@@ -79,6 +82,8 @@ export class Engine {
   readonly #tickCommand = new RecordBuffer(TICK.BYTES);
   readonly #stepCommand = new RecordBuffer(STEP.BYTES);
   readonly #rowsOfRecord: number;
+  /** The rules that are to be in force: until they are, the next command brings them. */
+  #rulesDue = RULES_BEFORE;
 
   constructor(parts: EngineParts) {
     this.state = new ShardState(parts.balances, parts.collateralCheck);
@@ -148,6 +153,7 @@ export class Engine {
   submit(words: Uint32Array, bytes: Uint8Array, word: number, isOvertaking = false): void {
     const timeMs = Math.max(this.nowMs, readSafe(words, word + ANY_COMMAND.timeMs));
     this.nowMs = timeMs;
+    if (this.state.rules < this.#rulesDue) this.#useRules();
     if (this.#isDueNow) {
       this.tick(timeMs);
       while (!isOvertaking && this.isDue(timeMs)) this.tick(timeMs);
@@ -159,6 +165,8 @@ export class Engine {
       return;
     }
     writeSafe(words, word + ANY_COMMAND.timeMs, timeMs);
+    const version = recordVersionOf(this.state.rules);
+    if (version !== COMMAND_VERSION) COMMAND_AGES.forget(version, words, word);
     if (type === MARKET_PATCH.TYPE || type === RESOLVE.TYPE || type === SETTLE.TYPE)
       words[word + ANY_COMMAND.flags] = this.#rowsOfRecord;
 
@@ -232,14 +240,25 @@ export class Engine {
    * @param postOnlyUntilMs until then orders may only rest (RULES.md 7.13).
    * @param mostOrders that the shard accepts in its life (RULES.md 2.12). A replay knows no bound.
    * @param keepsNonces false while a member of the cluster does not keep those of open orders.
+   * @param rules that come into force with the next command, because every reader of the journal knows them.
    */
-  goLive(postOnlyUntilMs = 0, mostOrders = MOST_HASHES, keepsNonces = true): void {
+  goLive(postOnlyUntilMs = 0, mostOrders = MOST_HASHES, keepsNonces = true, rules = RULES_BEFORE): void {
+    assert(rules <= NEWEST_RULES, 'RULES-1: only rules that this program knows come into force');
+    this.#rulesDue = rules;
     assert(mostOrders <= MOST_HASHES, 'HASHES-3: an index is told to hold what it can');
     this.#admission.postOnlyUntilMs = postOnlyUntilMs;
     this.#admission.mostOrders = mostOrders;
     this.#admission.keepsNonces = keepsNonces;
     this.state.ledger.goLive();
     this.#useContracts();
+  }
+
+  #useRules(): void {
+    const command = new RecordBuffer(RULES.BYTES);
+    command.append(RULES.BYTES, RULES.TYPE | (COMMAND_VERSION << 16));
+    command.words[ANY_COMMAND.market] = NO_MARKET;
+    command.words[RULES.rules] = this.#rulesDue;
+    this.#runOwn(RULES.TYPE, command.words, this.nowMs, true);
   }
 
   /** Orders are signed for the latest contracts; before the first change, for those of the settings. */
@@ -333,6 +352,7 @@ export class Engine {
     const row = this.#row;
     row.sequence = this.sequence;
     row.timeMs = this.nowMs;
+    row.version = recordVersionOf(this.state.rules);
     row.command.set(words, word, words[word]);
     row.events.set(this.out.words, events >>> 2, this.out.lengthBytes - events);
     this.#journal.append(row);

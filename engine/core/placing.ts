@@ -13,6 +13,7 @@ import * as rows from '../book/orders.ts';
 import type { Admitted } from './admitted.ts';
 import { NOT_STOPPED } from './matcher.ts';
 import { isBidInYes } from './orderCommand.ts';
+import { keepsNonce } from './rules.ts';
 import type { ShardState } from './state.ts';
 
 const { CLOSE_REASON, OUTCOME, SIDE, TIME_IN_FORCE } = codes;
@@ -21,7 +22,6 @@ const {
   COMMAND,
   EXTENDED_PLACE,
   NO_GROUP,
-  ORDER_NONCE_KEPT,
   PLACE_BIT_EXTENDED,
   REPLACE_MODE,
   kindBits,
@@ -114,7 +114,7 @@ export class Placing {
     assert(words[word + PLACE.feeBps] === market.feeBps, 'BOOK-2: an accepted order has the canonical fee');
     const slot = orders.allocate(account);
     orders.signed.setHash(slot, words, word + PLACE.hash);
-    if ((words[word + ANY_COMMAND.flags] & ORDER_NONCE_KEPT) !== 0)
+    if (keepsNonce(words[word + ANY_COMMAND.flags]))
       orders.signed.setNonce(slot, words, word + PLACE.nonce, word + PLACE.makerAddress);
     else orders.signed.setNoNonce(slot);
     const isYes = kindOutcome(kind) === OUTCOME.YES;

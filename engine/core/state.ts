@@ -22,12 +22,15 @@ import { ExactBound } from './exactBound.ts';
 import { ExpiryHeap } from './expiry.ts';
 import { GroupLimits } from './groupLimits.ts';
 import { Matcher } from './matcher.ts';
+import { RULES_BEFORE } from './rules.ts';
 import { Tombstones } from './tombstones.ts';
 
 /** The first version of snapshots with a floor. */
 const FLOOR_VERSION = 10;
 /** The first version of snapshots with nonce floors. */
 const NONCE_FLOORS_VERSION = 12;
+/** The first one with the rules in force. */
+const RULES_VERSION = 13;
 /** The counters that go into every digest. */
 const COUNTERS = 6;
 const NO_FACTS: readonly number[] = [];
@@ -59,9 +62,13 @@ export class ShardState {
    * never raised.
    */
   floor = 0;
+  /** The version of the rules in force (rules.ts). */
+  rules = RULES_BEFORE;
   /** Sequence of the last accepted order. Later orders have larger ones, which is time priority. */
   orderSequence = 0;
   readonly #counters = new Float64Array(COUNTERS);
+  /** Of the rules in force, for the digest; those of before are in none. */
+  #factsOfRules = NO_FACTS;
 
   constructor(balances: Balances, collateralCheck: boolean) {
     this.ledger = new Ledger(balances, collateralCheck);
@@ -74,6 +81,11 @@ export class ShardState {
     this.closing = new Closing(orders, ledger, hashes, expiry, digest, emit);
     this.groupLimits = new GroupLimits(orders, markets, groups, this.closing);
     this.matcher = new Matcher(orders, ledger, markets, this.closing, this.groupLimits, digest, emit);
+  }
+
+  useRules(rules: number): void {
+    this.rules = rules;
+    this.#factsOfRules = rules === RULES_BEFORE ? NO_FACTS : [rules];
   }
 
   /** Writes the digest of everything, counters included, as two words. */
@@ -98,7 +110,8 @@ export class ShardState {
     const stage = stages.ofShard === STAGE.OPEN ? NO_FACTS : [stages.ofShard];
     const floor = this.floor === 0 ? NO_FACTS : [this.floor];
     const isPlain = !contracts.haveChanged && endings.isEmpty && stages.ofShard === STAGE.OPEN && this.floor === 0;
-    const facts = isPlain ? NO_FACTS : [...contracts.facts(), ...endings.facts(), ...stage, ...floor];
+    const ofRules = this.#factsOfRules;
+    const facts = isPlain ? ofRules : [...contracts.facts(), ...endings.facts(), ...stage, ...floor, ...ofRules];
     digest.write(counters, facts, into, word);
   }
 
@@ -121,6 +134,7 @@ export class ShardState {
     if (io.version >= STAGES_VERSION) this.stages.ofShard = io.number(this.stages.ofShard);
     if (io.version >= FLOOR_VERSION) this.floor = io.number(this.floor);
     if (io.version >= NONCE_FLOORS_VERSION) this.nonceFloors.persist(io);
+    if (io.version >= RULES_VERSION) this.useRules(io.number(this.rules));
   }
 
   /** Derives queues, expiry heap, entries of the hash index and digest from what was read. Orders keep their slots. */

@@ -19,13 +19,6 @@ import type { ShardState } from './state.ts';
 
 /** The shard handles this many rows in a fifth of a millisecond (bench/resolution.bench.ts). */
 export const ROWS_OF_RECORD = 256;
-/** The rows of a command in a journal from before the steps. */
-export const ALL_ROWS = 0;
-
-/** The bound that a command carries in its flags. */
-export function rowsOf(flags: number): number {
-  return flags === ALL_ROWS ? Number.POSITIVE_INFINITY : flags;
-}
 
 /** Continues with the markets that are being ended, one after the other. */
 export function step(state: ShardState, rows: number, timeMs: number): void {

@@ -2,6 +2,7 @@
  * A record of a journal in memory: the engine passes it to the journal, and a journal passes it to a replay. One view
  * serves many records, so that nothing is allocated per record. Code that keeps a record makes a copy of it.
  */
+import { RECORD_VERSION } from '../../shared/wire/version.ts';
 
 /** Finished wire records, back to back: `bytes` long from `word` on. */
 class RecordSpan {
@@ -25,6 +26,8 @@ export class JournalRecord {
   /** The shard's sequence number. */
   sequence = 0;
   timeMs = 0;
+  /** In which the journal has its command and events; in memory they have the newest (shared/wire/ages.ts). */
+  version = RECORD_VERSION;
   /** One command, and the events it caused. */
   readonly command = new RecordSpan();
   readonly events = new RecordSpan();
@@ -39,6 +42,7 @@ export class JournalRecord {
     const copy = new JournalRecord();
     copy.sequence = this.sequence;
     copy.timeMs = this.timeMs;
+    copy.version = this.version;
     copy.command.set(words, 0, command.bytes);
     copy.events.set(words, eventWord, events.bytes);
     return copy;

@@ -30,7 +30,7 @@ import type { RecordBuffer } from '../../shared/wire/record.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import type { ShardKey } from './shardKey.ts';
 
-/** A new version comes with a migration of control.db, so that an older program refuses the directory with one line. */
+/** An older version refuses the directory in one line (shared/base/directoryVersion.ts). */
 export const JOURNAL_VERSION = FORMATS.journal.newest;
 /** In a cluster whose members cannot all read the newest version, a leader writes an older one (RULES.md 18.15). */
 export const OLDEST_WRITTEN = FORMATS.journal.oldest;

@@ -5,7 +5,9 @@
 import { assert } from '../../shared/base/assert.ts';
 import { crc32c } from '../../shared/base/crc32c.ts';
 import { MAC_WORDS } from '../../shared/crypto/mac.ts';
+import { COMMAND_AGES, EVENT_AGES, NewerRecordError, versionOf } from '../../shared/wire/ages.ts';
 import { RecordBuffer, readSafe } from '../../shared/wire/record.ts';
+import { RECORD_VERSION } from '../../shared/wire/version.ts';
 import { JournalRecord, type RecordVisitor } from './journalRecord.ts';
 import {
   INITIAL_ROW_BYTES,
@@ -30,6 +32,8 @@ export class RowReader {
   readonly #key: ShardKey;
   readonly #scratch = new RecordBuffer(INITIAL_ROW_BYTES);
   readonly #view = new JournalRecord();
+  /** The record that is shown, where the row has it in an older layout. */
+  readonly #wide = new RecordBuffer(INITIAL_ROW_BYTES);
 
   constructor(path: string, key: ShardKey) {
     this.#path = path;
@@ -120,8 +124,26 @@ export class RowReader {
     const { end } = view.events;
     assert(end * 4 <= lengthBytes, 'ROW-1: a record ends in its row');
     assert(words[word] === commandBytes, 'ROW-4: a record holds one command');
+    view.version = versionOf(words, word);
+    if (view.version !== RECORD_VERSION) this.#widen(view);
     visit(view);
     return end;
+  }
+
+  /** Shows an older record in the layouts of today. */
+  #widen({ version, sequence, command, events }: JournalRecord): void {
+    const wide = this.#wide;
+    wide.clear();
+    try {
+      COMMAND_AGES.widen(version, command.words, command.word, command.end, wide);
+      const commandBytes = wide.lengthBytes;
+      EVENT_AGES.widen(version, events.words, events.word, events.end, wide);
+      command.set(wide.words, 0, commandBytes);
+      events.set(wide.words, commandBytes >>> 2, wide.lengthBytes - commandBytes);
+    } catch (error) {
+      if (error instanceof NewerRecordError) throw new NewerRowError(this.#error(sequence, error.message).message);
+      throw error;
+    }
   }
 
   #headBefore(): JournalHead {

@@ -4,8 +4,10 @@
  */
 import { assert } from '../../shared/base/assert.ts';
 import { crc32c } from '../../shared/base/crc32c.ts';
+import { COMMAND_AGES, EVENT_AGES } from '../../shared/wire/ages.ts';
 import { RecordBuffer, writeSafe } from '../../shared/wire/record.ts';
-import type { JournalRecord } from './journalRecord.ts';
+import { RECORD_VERSION } from '../../shared/wire/version.ts';
+import { JournalRecord } from './journalRecord.ts';
 import {
   INITIAL_ROW_BYTES,
   JOURNAL_RECORD,
@@ -21,6 +23,9 @@ import type { ShardKey } from './shardKey.ts';
 export class RowWriter {
   readonly #key: ShardKey;
   readonly #scratch = new RecordBuffer(INITIAL_ROW_BYTES);
+  /** A record in the layouts of an older version. */
+  readonly #narrow = new RecordBuffer(INITIAL_ROW_BYTES);
+  readonly #record = new JournalRecord();
   #version: number = JOURNAL_VERSION;
   #firstSequence = 0;
   /** The sequence number of the last record that was added. */
@@ -50,7 +55,8 @@ export class RowWriter {
     return this.isEmpty || this.#scratch.lengthBytes + recordBytes <= MOST_ROW_BYTES;
   }
 
-  add({ sequence, timeMs, command, events }: JournalRecord): void {
+  add(record: JournalRecord): void {
+    const { sequence, timeMs, command, events } = record.version === RECORD_VERSION ? record : this.#narrowed(record);
     assert(command.words[command.word] === command.bytes, 'ROW-4: a record holds one command');
     assert(command.bytes % 8 === 0 && events.bytes % 8 === 0, 'ROW-1: a part is a multiple of 8');
     const scratch = this.#scratch;
@@ -69,6 +75,20 @@ export class RowWriter {
     writeSafe(scratch.words, word + JOURNAL_RECORD.timeMs, timeMs);
     scratch.appendRecords(command.words, command.word, command.bytes);
     scratch.appendRecords(events.words, events.word, events.bytes);
+  }
+
+  /** The record in the layouts of its version. */
+  #narrowed({ sequence, timeMs, version, command, events }: JournalRecord): JournalRecord {
+    const [narrow, record] = [this.#narrow, this.#record];
+    narrow.clear();
+    COMMAND_AGES.narrow(version, command.words, command.word, command.end, narrow);
+    const commandBytes = narrow.lengthBytes;
+    EVENT_AGES.narrow(version, events.words, events.word, events.end, narrow);
+    record.sequence = sequence;
+    record.timeMs = timeMs;
+    record.command.set(narrow.words, 0, commandBytes);
+    record.events.set(narrow.words, commandBytes >>> 2, narrow.lengthBytes - commandBytes);
+    return record;
   }
 
   /** @param before the head before the row. @returns the row's bytes, valid until the next record is added. */

@@ -25,6 +25,7 @@ import { OutboxProducer, Replication } from '../../shared/wire/replication.ts';
 import { ShardMeters } from '../../shared/wire/shardMeters.ts';
 import { REHEARSED, type ShardMessage, type ShardOptions, type ShardThreadOptions } from '../../shared/wire/threads.ts';
 import { Engine } from '../core/engine.ts';
+import { NEWEST_RULES } from '../core/rules.ts';
 import { Checkpointer } from '../journal/checkpointer.ts';
 import { Journal } from '../journal/journal.ts';
 import type { JournalStore } from '../journal/journalStore.ts';
@@ -88,7 +89,7 @@ async function serve(options: ShardOptions, tools: Tools, isRehearsal = false): 
   const clock = systemClock;
   const goLive = (): void => {
     const postOnlyUntilMs = options.postOnlyMs === 0 ? 0 : clock.nowMs() + options.postOnlyMs;
-    engine.goLive(postOnlyUntilMs, options.maxOrdersEver, keepsNonces(options));
+    engine.goLive(postOnlyUntilMs, options.maxOrdersEver, ...agreed(options));
   };
   const isFollowing = options.replication?.mode === 'follow';
   if (!isFollowing) goLive();
@@ -178,11 +179,11 @@ function recovered(options: ShardOptions, { keccak, verifier }: Tools, key: Shar
   return { checks, engine, journal, meters, recovery };
 }
 
-/** The same on every member, because the formats of a lead do not change. */
-function keepsNonces({ replication }: ShardOptions): boolean {
-  if (replication === undefined) return true;
+/** Every reader of the journal knows nonces that are kept, and these rules. Both stay the same for a whole lead. */
+function agreed({ replication }: ShardOptions): [keepsNonces: boolean, rules: number] {
+  if (replication === undefined) return [true, NEWEST_RULES];
   const memory = new Replication(replication.memory);
-  return knowsNonceFloors((layout) => memory.format(layout));
+  return [knowsNonceFloors((layout) => memory.format(layout)), memory.format('engine')];
 }
 
 type Committed = { readonly store: JournalStore; readonly memory: Replication | null };

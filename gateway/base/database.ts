@@ -9,6 +9,7 @@ import Sqlite, { type Database } from 'better-sqlite3';
 import { CONTROL_LOCK_PATIENCE_MS } from '../../shared/base/controlLock.ts';
 import { CONTROL_VERSION, controlMigrations } from '../../shared/base/controlSchema.ts';
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
+import { isOfMember, isOfNewerVersion, isOfThisVersion, noteVersion } from '../../shared/base/directoryVersion.ts';
 import { accessProblem } from '../../shared/base/fileAccess.ts';
 import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { keepRowSums, makeRowSums, rowsThatDiffer } from '../../shared/base/rowSums.ts';
@@ -43,13 +44,15 @@ export function openControlDatabase(path: string): Database {
  */
 export function withNewestTables<T>(database: Database, start: () => T): T {
   const version = database.pragma('user_version', { simple: true }) as number;
-  if (version === CONTROL_VERSION) {
+  if (version === CONTROL_VERSION && isOfThisVersion(database)) {
     keepRowSums(database);
     return start();
   }
   return database.transaction(() => {
     bring(database, CONTROL_VERSION);
-    return start();
+    const started = start();
+    noteVersion(database);
+    return started;
   })();
 }
 
@@ -64,8 +67,7 @@ export function lockControlDatabase(path: string): Database {
     database.pragma('synchronous = FULL');
     database.pragma('foreign_keys = ON');
     database.exec('BEGIN EXCLUSIVE; COMMIT');
-    const version = database.pragma('user_version', { simple: true }) as number;
-    if (version > CONTROL_VERSION) throw new StartError(`${path} was written by a newer version`);
+    if (isOfNewerVersion(database)) throw new StartError(`${path} was written by a newer version`);
     return database;
   } catch (error) {
     database?.close();
@@ -93,8 +95,7 @@ export function keepTornLog(path: string): string | null {
  * files.
  */
 export function requireNoCluster(database: Database, path: string): void {
-  const select = database.prepare<[], number>("SELECT count(*) FROM sqlite_master WHERE name = 'record_end'");
-  if (select.pluck().get() === 0) return;
+  if (!isOfMember(database)) return;
   throw new StartError(`${path} belongs to a member of a cluster: start it with JOURNAL=postgres and its JOURNAL_URL`);
 }
 

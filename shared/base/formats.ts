@@ -34,10 +34,10 @@ const LOGGED = {
   control: { newest: 28, oldest: 24 },
   /**
    * Commands and their events, and what a command does in a given state: a member that runs it again gets the same
-   * events, byte for byte, in every later version. Other events are those of another command, or of one with another
-   * field.
+   * events, byte for byte, in every later version. From 5 on the number in force is a record of each journal: a change
+   * of a rule or of a field raises it, and begins where the RULES record stands (engine/core/rules.ts).
    */
-  engine: { newest: 4, oldest: 1 },
+  engine: { newest: 5, oldest: 1 },
   /** Rows of the journals of shards (engine/journal/row.ts). */
   journal: { newest: 3, oldest: 3 },
   /** Records of statements (shared/records/statements.ts). */
@@ -58,7 +58,7 @@ export const FILE_LAYOUTS = {
   /** The schema of read.db, and what the projector writes into it (shared/tables/readDb.ts). */
   readDb: 28,
   /** Snapshots of shards (engine/snapshot/snapshot.ts). */
-  snapshot: 12,
+  snapshot: 13,
 } as const;
 
 const NUMBERS_OF_FILES = [...Object.values(LOGGED).map(({ newest }) => newest), ...Object.values(FILE_LAYOUTS)];

@@ -1,6 +1,6 @@
 /**
  * Commands: requests of the gateway to a shard. The journal stores the same bytes before the events they caused, so a
- * change of layout needs a new COMMAND_VERSION and a way to read the old one. RECORDS.md draws every record.
+ * field or a command that is added says since which version it exists (ages.ts). RECORDS.md draws every record.
  *
  * Invariants:
  *   COMMAND-1  Writer and reader of a command agree on COMMAND_VERSION.
@@ -28,8 +28,9 @@ import {
 } from './layout.ts';
 import { writeSafe } from './record.ts';
 import type { RingProducer } from './ring.ts';
+import { FIRST_WITH_RULES, RECORD_VERSION } from './version.ts';
 
-export const COMMAND_VERSION = 1;
+export const COMMAND_VERSION = RECORD_VERSION;
 export const CLIENT_ID_MAX_BYTES = 64;
 
 const HEADER = {
@@ -178,6 +179,12 @@ export const COMMAND = family(HEADER, {
     wallet: bytes(20, 'the maker of the orders'),
     unused: unused(1),
   }),
+  RULES: member(
+    23,
+    'Written by the shard itself: from here on these rules are in force, and records have their layouts.',
+    { rules: alias('flags', u32('engine/core/rules.ts')) },
+    FIRST_WITH_RULES,
+  ),
 });
 /** The fields that every command has. */
 export const ANY_COMMAND = record('ANY_COMMAND', HEADER, 'The header of every command.');

@@ -1,7 +1,7 @@
 /**
  * Events: the output of a shard. All except RECORD, REPLY, READY and PUBLISHED are stored in the journal after the
- * command that caused them, so a change of layout needs a new EVENT_VERSION and a way to read the old one. RECORDS.md
- * draws every record.
+ * command that caused them, so a field or an event that is added says since which version it exists (ages.ts).
+ * RECORDS.md draws every record.
  *
  * An accepted command emits, in this order: RECORD, its events, REPLY. A refused one emits a REPLY only. None of
  * them reaches the event ring before the journal transaction of the command is durable. In a cluster a batch ends with
@@ -30,8 +30,9 @@ import {
   u32,
   unused,
 } from './layout.ts';
+import { RECORD_VERSION } from './version.ts';
 
-export const EVENT_VERSION = 1;
+export const EVENT_VERSION = RECORD_VERSION;
 
 const HEADER = {
   length: u32('bytes, a multiple of 8'),

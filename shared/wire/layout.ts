@@ -25,6 +25,10 @@ type Field<Value = unknown> = {
   readonly bytes: number;
   readonly note: string;
   readonly read: (view: DataView, at: number) => Value;
+  /** The version from which on records have it (ages.ts); 1 where nothing is said. */
+  readonly since?: number;
+  /** The value of its first word in records that are older. */
+  readonly absent?: number;
 };
 type Alias<Name extends string, Value> = Field<Value> & { readonly over: Name };
 type Fields = Readonly<Record<string, Field>>;
@@ -36,6 +40,8 @@ type Declaration<F extends Fields> = {
   readonly fields: F;
   /** Bytes that an offset counts: 4, or 1 in a record of bytes. */
   readonly unit: number;
+  /** The version from which on the record exists. */
+  readonly since: number;
   /** The fields that a decoder reads: unused words and renamed fields are left out. */
   readonly decoded: readonly { readonly name: string; readonly at: number; readonly read: Field['read'] }[];
 };
@@ -120,18 +126,27 @@ export function alias<const Name extends string, Value>(over: Name, field: Field
   return { ...field, over };
 }
 
+/**
+ * A field that came to a record later. A record of an older version is read as if the field had its value of absence
+ * there, and is written to older readers only with that value (ages.ts).
+ */
+export function since<Value>(version: number, field: Field<Value>, absent = 0): Field<Value> {
+  return { ...field, since: version, absent };
+}
+
 export function record<const F extends Fields, const Type extends number = 0>(
   name: string,
   fields: F,
   note = '',
   type: Type = 0 as Type,
+  firstVersion = 1,
 ): Layout<F, Type> {
-  return layOut(name, fields, note, type, WORD_BYTES);
+  return layOut(name, fields, note, type, WORD_BYTES, firstVersion);
 }
 
 /** A record whose offsets count bytes, and whose fields follow each other without a gap. */
 export function byteRecord<const F extends Fields>(name: string, fields: F, note = ''): Layout<F> {
-  return layOut(name, fields, note, 0, 1);
+  return layOut(name, fields, note, 0, 1, 1);
 }
 
 function layOut<F extends Fields, Type extends number>(
@@ -140,6 +155,7 @@ function layOut<F extends Fields, Type extends number>(
   note: string,
   type: Type,
   unit: number,
+  firstVersion: number,
 ): Layout<F, Type> {
   const offsets: Record<string, number> = {};
   let end = 0;
@@ -160,7 +176,7 @@ function layOut<F extends Fields, Type extends number>(
     TYPE: type,
     WORDS: length / WORD_BYTES,
     BYTES: length,
-    DECLARATION: { name, note, fields, unit, decoded: decodedFields(fields, offsets, unit) },
+    DECLARATION: { name, note, fields, unit, since: firstVersion, decoded: decodedFields(fields, offsets, unit) },
   };
   return Object.freeze({ ...offsets, ...facts }) as Layout<F, Type>;
 }
@@ -169,15 +185,20 @@ type Member<F extends Fields, Type extends number> = {
   readonly type: Type;
   readonly note: string;
   readonly fields: F;
+  readonly since: number;
 };
 
-/** One record of a family, after the header that all of them share. */
+/**
+ * One record of a family, after the header that all of them share.
+ * @param firstVersion from which on it exists
+ */
 export function member<const F extends Fields, const Type extends number>(
   type: Type,
   note: string,
   fields: F = {} as F,
+  firstVersion = 1,
 ): Member<F, Type> {
-  return { type, note, fields };
+  return { type, note, fields, since: firstVersion };
 }
 
 type Family<H extends Fields, Members> = {
@@ -192,8 +213,8 @@ export function family<const H extends Fields, const Members extends Record<stri
   header: H,
   members: Members,
 ): Family<H, Members> {
-  const layouts = Object.entries(members).map(([name, { type, note, fields }]) => {
-    const layout = record(name, { ...header, ...fields }, note, type);
+  const layouts = Object.entries(members).map(([name, { type, note, fields, since }]) => {
+    const layout = record(name, { ...header, ...fields }, note, type, since);
     assert(layout.BYTES % 8 === 0, 'layout: the length of a record in a family is a multiple of 8');
     return [name, layout] as const;
   });

@@ -3,6 +3,7 @@
  * fields.
  */
 import type { AnyLayout } from '../../shared/wire/layout.ts';
+import { FIRST_VERSION } from '../../shared/wire/version.ts';
 
 const WORDS_A_ROW = 4;
 const CELL_WIDTH = 22;
@@ -15,9 +16,9 @@ type Span = { readonly name: string; readonly from: number; readonly to: number 
 /** The Markdown section of a record. Fields of `header` are left out: they are drawn once for the whole family. */
 export function drawing(layout: AnyLayout, header?: AnyLayout): string {
   const { TYPE, WORDS, BYTES } = layout;
-  const { name, note } = layout.DECLARATION;
-  const size = `${WORDS} words, ${BYTES} bytes`;
-  const lines = [`### ${name}`, '', `${note}\n${TYPE === 0 ? '' : `Type ${TYPE}, `}${size}.`, ''];
+  const { name, note, since } = layout.DECLARATION;
+  const type = TYPE === 0 ? '' : `Type ${TYPE}, `;
+  const lines = [`### ${name}`, '', `${note}\n${type}${WORDS} words, ${BYTES} bytes${ageOf(since)}.`, ''];
   const rows = rowsOf(layout, header?.WORDS ?? 0);
   if (rows.length > 0) lines.push('```', ...rows, '```', '');
   lines.push(...notesOf(layout, header?.DECLARATION.fields ?? {}));
@@ -83,14 +84,20 @@ function cellsOf(spans: readonly Span[], row: number, end: number): string {
 
 function notesOf(layout: AnyLayout, header: AnyLayout['DECLARATION']['fields']): string[] {
   return fieldsOf(layout).flatMap(([name, field]) => {
-    const { form, note, over, bytes } = field;
+    const { form, note, over, bytes, since, absent } = field;
     if (form === 'unused' || header[name] === field) return [];
     const words = bytes <= 4 ? 'word' : 'words';
     const where = over === undefined ? '' : `the ${words} of \`${over}\``;
     const shape = isPlain(form) ? '' : form;
-    const parts = [where, shape, note].filter((part) => part !== '');
+    const age = since === undefined ? '' : `since version ${since}, ${absent} in older records`;
+    const parts = [where, shape, note, age].filter((part) => part !== '');
     return parts.length === 0 ? [] : [`- \`${name}\`: ${parts.join('; ')}`];
   });
+}
+
+/** A record of the first version has no such words. */
+function ageOf(since: number): string {
+  return since === FIRST_VERSION ? '' : `, since version ${since}`;
 }
 
 /** The drawing shows it by the name and its width. */

@@ -101,7 +101,8 @@ const CHAPTERS: readonly Chapter[] = [
     title: 'Order entry',
     about:
       `The subprotocol ${ENTRY_PROTOCOL} of the stream (entry.ts). Clients send PLACE, EXTENDED_PLACE, REPLACE, ` +
-      'CANCEL and CANCEL_MANY as they are drawn above and the two requests here, and get the answers after them. ' +
+      'CANCEL and CANCEL_MANY as they are drawn above, without the fields that say since which version they are ' +
+      'there, and the two requests here, and get the answers after them. ' +
       `The word \`type\` has version ${ENTRY_VERSION}. Of \`requestId\`, a client sends a number of its own; of ` +
       '`account`, `timeMs`, `market`, `hash`, `grant`, `fingerprint`, `group` and `keyUse` zeros, and so of `key`, ' +
       '`deadlineMs` and `clientIdBytes` where an order has none. A price is `priceTicks / ticksPerUnit`; the numbers ' +

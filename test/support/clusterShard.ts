@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { RULES_BEFORE } from '../../engine/core/rules.ts';
 import { MOVEMENT } from '../../shared/base/codes.ts';
 import { FORMATS, newestOf } from '../../shared/base/formats.ts';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
@@ -44,13 +45,14 @@ export class ClusterShard {
   /** Why the thread has ended; null without an error. */
   readonly #ended: Promise<Error | null>;
 
-  constructor(mode: 'lead' | 'follow') {
+  /** @param engine the format of the lead's commands; with that of before the rules, its rows are those of the test */
+  constructor(mode: 'lead' | 'follow', engine: number = RULES_BEFORE) {
     const directory = temporaryDirectory();
     this.journalPath = join(directory, 'journal-0.db');
     const [memory, outbox, eventRing] = [Replication.create(1), createRingBuffer(1 << 16), createRingBuffer(1 << 20)];
     const progress = Progress.create(1);
     this.replication = new Replication(memory);
-    this.replication.setFormats(newestOf(FORMATS));
+    this.replication.setFormats({ ...newestOf(FORMATS), engine });
     this.progress = new Progress(progress);
     this.#outbox = new OutboxConsumer(outbox);
     this.#events = new RingConsumer(eventRing);

@@ -83,6 +83,8 @@ type RigOptions = {
   journal?: MemoryJournal;
   /** Orders and holders that one record may close and pay. */
   rowsOfRecord?: number;
+  /** That come into force with the next command. */
+  rules?: number;
 };
 
 export class EngineRig {
@@ -113,7 +115,7 @@ export class EngineRig {
     const { collateralCheck = true, rowsOfRecord, verifier } = options;
     this.engine = makeEngine(this.balances, this.journal, collateralCheck, verifier, rowsOfRecord);
     if (options.journal !== undefined) this.#replay(options.journal);
-    this.engine.goLive(options.postOnlyUntilMs, options.mostOrders);
+    this.engine.goLive(options.postOnlyUntilMs, options.mostOrders, true, options.rules);
   }
 
   /** A fresh engine that has replayed everything this one journaled. */

@@ -8,6 +8,7 @@ import { Journal } from '../../engine/journal/journal.ts';
 import { JournalRecord } from '../../engine/journal/journalRecord.ts';
 import { JournalHead } from '../../engine/journal/row.ts';
 import { RecordBuffer } from '../../shared/wire/record.ts';
+import { RECORD_VERSION } from '../../shared/wire/version.ts';
 import { temporaryDirectory } from './directory.ts';
 import { TEST_KEY } from './journalKey.ts';
 
@@ -24,8 +25,9 @@ export function journalOptions(changes: Partial<JournalOptions> = {}): JournalOp
 export function appendRecord(journal: Journal, sequence: number): void {
   const records = new RecordBuffer(64);
   records.append(16, 7);
-  const command = records.append(8 * sequence, sequence);
-  const events = records.append(8 * (sequence + 1), 100 + sequence);
+  const version = RECORD_VERSION << 16;
+  const command = records.append(8 * sequence, sequence | version);
+  const events = records.append(8 * (sequence + 1), (100 + sequence) | version);
   const { words } = records;
   const record = new JournalRecord();
   record.sequence = sequence;
@@ -66,7 +68,7 @@ export function replayed(journal: Journal): string[] {
 }
 
 function firstWords({ words, word }: JournalRecord['command']): number[] {
-  return [words[word], words[word + 1]];
+  return [words[word], words[word + 1] & 0xffff];
 }
 
 export const THREE_RECORDS = ['1@1000001 8+16', '2@1000002 16+24', '3@1000003 24+32'];

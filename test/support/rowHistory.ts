@@ -8,6 +8,7 @@ import { crcOf, firstSequenceOf, JournalHead, type Row } from '../../engine/jour
 import { RowWriter } from '../../engine/journal/rowWriter.ts';
 import type { JournalFile } from '../../engine/replication/rejoin.ts';
 import { NO_ROWS } from '../../shared/crypto/journalHeads.ts';
+import { RECORD_VERSION } from '../../shared/wire/version.ts';
 import { temporaryDirectory } from './directory.ts';
 import { TEST_KEY } from './journalKey.ts';
 
@@ -18,7 +19,7 @@ export function rowHistory(recordsOf: readonly number[], timeMs: number, after: 
   for (const row of after) head.advance(crcOf(row.bytes), row.sequence);
   const writer = new RowWriter(TEST_KEY);
   const record = new JournalRecord();
-  record.command.set(new Uint32Array([8, 8]), 0, 8);
+  record.command.set(new Uint32Array([8, 8 | (RECORD_VERSION << 16)]), 0, 8);
   for (const records of recordsOf) {
     const before = head.sequence;
     for (let sequence = before + 1; sequence <= before + records; sequence++) {

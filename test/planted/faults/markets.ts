@@ -140,7 +140,7 @@ export const MARKET_FAULTS: readonly Fault[] = [
   },
   {
     name: 'what older journals did at once is done in part',
-    file: 'engine/core/steps.ts',
+    file: 'engine/core/rules.ts',
     search: 'flags === ALL_ROWS ? Number.POSITIVE_INFINITY : flags',
     replace: 'flags === ALL_ROWS ? 1 : flags',
     caughtBy: 'test/unit/engine/core/steps.test.ts',

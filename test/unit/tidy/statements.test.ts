@@ -29,13 +29,7 @@ const ONCE: Readonly<Record<string, readonly string[]>> = {
   'gateway/account/tradeQueries.ts': ['reader'],
   'gateway/account/accounts.ts': ['#load'],
   'gateway/markets/catalog.ts': ['#load'],
-  'gateway/base/database.ts': [
-    'emptyControlDatabase',
-    'lockControlDatabase',
-    'withNewestTables',
-    'requireNoCluster',
-    'bring',
-  ],
+  'gateway/base/database.ts': ['emptyControlDatabase', 'lockControlDatabase', 'withNewestTables', 'bring'],
   'gateway/markets/deployments.ts': ['all'],
   'gateway/account/movements.ts': ['hashReferences'],
   'gateway/account/readMarksStore.ts': ['writer'],
@@ -61,6 +55,7 @@ const ONCE: Readonly<Record<string, readonly string[]>> = {
   'gateway/base/controlRecords.ts': ['copyTo'],
   'shared/records/olderTables.ts': ['requireStatement'],
   // Before a start, and where control.db is opened, made or checked.
+  'shared/base/directoryVersion.ts': ['noteVersion', 'isOfMember', 'numberOf'],
   'shared/base/keptRoom.ts': ['closeLast'],
   'shared/base/rowSums.ts': ['keepRowSums', 'makeRowSums', 'rowsThatDiffer', 'summedTables'],
   'shared/records/undo.ts': ['#watch', 'takeBack', 'takeBackAll'],

@@ -8,6 +8,7 @@ import { Journal } from '../../../../engine/journal/journal.ts';
 import { JournalRecord } from '../../../../engine/journal/journalRecord.ts';
 import { JournalHead } from '../../../../engine/journal/row.ts';
 import { RecordBuffer } from '../../../../shared/wire/record.ts';
+import { RECORD_VERSION } from '../../../../shared/wire/version.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { TEST_KEY } from '../../../support/journalKey.ts';
@@ -33,7 +34,7 @@ class Writer {
   readonly #records = new RecordBuffer(ROW_BYTES);
 
   constructor() {
-    for (let i = 0; i < 2; i++) this.#records.append(ROW_BYTES / 2, 7);
+    for (let i = 0; i < 2; i++) this.#records.append(ROW_BYTES / 2, 7 | (RECORD_VERSION << 16));
   }
 
   /** A commit a row. */

@@ -12,6 +12,7 @@ import { JOURNAL_ROW, JournalHead } from '../../../../engine/journal/row.ts';
 import { RowReader } from '../../../../engine/journal/rowReader.ts';
 import { crc32c } from '../../../../shared/base/crc32c.ts';
 import { RecordBuffer } from '../../../../shared/wire/record.ts';
+import { RECORD_VERSION } from '../../../../shared/wire/version.ts';
 import { asOldVersion } from '../../../support/journaledShard.ts';
 import { appendRecord, journalOf, journalOptions, tamper } from '../../../support/journalFiles.ts';
 import { TEST_KEY } from '../../../support/journalKey.ts';
@@ -128,7 +129,7 @@ describe('damage to a journal', () => {
     appendRecord(journal, 1);
     journal.commit();
     const records = new RecordBuffer(64);
-    records.append(8, 0);
+    records.append(8, RECORD_VERSION << 16);
     const row = new JournalRecord();
     row.sequence = 2;
     row.timeMs = 42;

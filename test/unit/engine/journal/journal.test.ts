@@ -9,6 +9,7 @@ import { JournalRecord } from '../../../../engine/journal/journalRecord.ts';
 import { Mark, readMark } from '../../../../engine/journal/mark.ts';
 import { JournalHead, MOST_ROW_BYTES } from '../../../../engine/journal/row.ts';
 import { RecordBuffer } from '../../../../shared/wire/record.ts';
+import { RECORD_VERSION } from '../../../../shared/wire/version.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { asOldVersion } from '../../../support/journaledShard.ts';
 import {
@@ -177,7 +178,7 @@ describe('a journal', () => {
     appendRecord(journal, 1);
     const long = new JournalRecord();
     const words = new Uint32Array(MOST_ROW_BYTES >>> 1);
-    [words[0], words[1]] = [words.byteLength, 2];
+    [words[0], words[1]] = [words.byteLength, 2 | (RECORD_VERSION << 16)];
     long.sequence = 2;
     long.timeMs = 1_000_002;
     long.command.set(words, 0, words.byteLength);

@@ -8,6 +8,7 @@ import { ReplicatedJournal } from '../../../../engine/journal/replicatedJournal.
 import { FORMATS, newestOf } from '../../../../shared/base/formats.ts';
 import { RecordBuffer } from '../../../../shared/wire/record.ts';
 import { Replication } from '../../../../shared/wire/replication.ts';
+import { RECORD_VERSION } from '../../../../shared/wire/version.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { TEST_KEY } from '../../../support/journalKey.ts';
 
@@ -15,8 +16,8 @@ const RECORD_BYTES = 16;
 
 function recordOf(sequence: number): JournalRecord {
   const records = new RecordBuffer(64);
-  const command = records.append(RECORD_BYTES, sequence);
-  const events = records.append(RECORD_BYTES, sequence);
+  const command = records.append(RECORD_BYTES, sequence | (RECORD_VERSION << 16));
+  const events = records.append(RECORD_BYTES, sequence | (RECORD_VERSION << 16));
   const record = new JournalRecord();
   record.sequence = sequence;
   record.timeMs = sequence;

@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
+import { NEWEST_RULES } from '../../../../engine/core/rules.ts';
 import type { JournalRecord } from '../../../../engine/journal/journalRecord.ts';
 import { JournalHead, type Row } from '../../../../engine/journal/row.ts';
 import { RowReader } from '../../../../engine/journal/rowReader.ts';
 import { RowWriter } from '../../../../engine/journal/rowWriter.ts';
 import { Unheld } from '../../../../engine/shard/unheld.ts';
 import { OK } from '../../../../shared/base/errors.ts';
+import { decodeCommand } from '../../../../shared/wire/commands.ts';
 import type { Event } from '../../../../shared/wire/events.ts';
 import { ClusterShard, DEPOSIT_MICRO } from '../../../support/clusterShard.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -36,6 +38,18 @@ function rowsOf(journalPath: string): Row[] {
   } finally {
     db.close();
   }
+}
+
+function commandsOf(rows: readonly Row[]): string[] {
+  const [reader, names] = [new RowReader('of the test', TEST_KEY), [] as string[]];
+  const head = new JournalHead(0, 0, 0);
+  for (const row of rows) {
+    reader.load(row, head);
+    reader.show(({ sequence, command: { words, word } }) => {
+      names.push(`${sequence} ${decodeCommand(words, word).name}`);
+    });
+  }
+  return names;
 }
 
 test('nothing leaves a shard before the log holds it, and held output leaves without a command', async () => {
@@ -95,6 +109,28 @@ test('a shard goes on when its log does; records not held at a stop were not ack
   await shard.stop();
   assert.equal(rowsOf(shard.journalPath).at(-1)!.sequence, MOST_BATCHES + 1, 'what has run is in the file');
   assert.equal(shard.published().replies.at(-1), 10);
+});
+
+test('RULES-1: a lead with the newest format begins with its rules, and a standby takes them', async () => {
+  const leader = new ClusterShard('lead', NEWEST_RULES);
+  const standby = new ClusterShard('follow', NEWEST_RULES);
+  await Promise.all([leader.ready(), standby.ready()]);
+  leader.deposit(1);
+  await leader.rowsOut(1);
+  leader.hold(2);
+  await leader.event('the reply', (event) => event.name === 'REPLY' && event.requestId === 1);
+  await leader.stop();
+  standby.post({ rows: leader.rows });
+  standby.post('restore');
+  await eventually('the restoring', async () => standby.messages.some((message) => 'restored' in message));
+  standby.hold(2);
+  standby.post('lead');
+  standby.deposit(2);
+  await standby.rowsOut(1);
+  assert.equal(standby.rows[0]!.sequence, 3, 'the rules are in force, and no second record brings them');
+  standby.hold(3);
+  await standby.stop();
+  assert.deepEqual(commandsOf(rowsOf(standby.journalPath)), ['1 RULES', '2 FUNDS', '3 FUNDS']);
 });
 
 test('a shard that follows has the same journal and events, and goes on as the leader', async () => {
