@@ -61,7 +61,11 @@ class Builder {
     this.#codes = new Set([...this.#errors.matchAll(/^## (\w+)$/gm)].map(([, code]) => code!));
     this.#references = [...this.#reference.pages(), streamPage(JSON.parse(asyncApi))];
     this.#assets = {
-      style: this.#asset('docs.css', 'text/css; charset=utf-8', source('gateway/web/browser/docs.css')),
+      style: this.#asset(
+        'docs.css',
+        'text/css; charset=utf-8',
+        ['base.css', 'docs.css'].map((name) => source(`gateway/web/browser/${name}`)).join(''),
+      ),
       script: this.#asset('docs.js', 'text/javascript; charset=utf-8', script('gateway/web/browser/docs.ts')),
       icon: this.#asset('icon.svg', 'image/svg+xml', source('gateway/web/browser/icon.svg')),
     };

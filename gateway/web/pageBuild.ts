@@ -21,18 +21,19 @@ import type { BuiltPage, DocumentName, PageFile, PageOptions } from './pageFiles
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** The files of packages, wherever these are installed. */
 const PACKAGES = 'node_modules/';
+const BASE_STYLE = 'gateway/web/browser/base.css';
 const CHARTS_STYLE = 'node_modules/uplot/dist/uPlot.min.css';
 /** The entry module of each document. */
 const DOCUMENTS: Readonly<Record<DocumentName, DocumentSource>> = {
   trading: {
     html: 'gateway/web/browser/index.html',
     entry: 'gateway/web/browser/main.ts',
-    styles: ['gateway/web/browser/style.css', 'gateway/web/browser/trading.css', CHARTS_STYLE],
+    styles: [BASE_STYLE, 'gateway/web/browser/style.css', 'gateway/web/browser/trading.css', CHARTS_STYLE],
   },
   operations: {
     html: 'gateway/web/browser/ops/index.html',
     entry: 'gateway/web/browser/ops/main.ts',
-    styles: ['gateway/web/browser/style.css', 'gateway/web/browser/ops/ops.css', CHARTS_STYLE],
+    styles: [BASE_STYLE, 'gateway/web/browser/style.css', 'gateway/web/browser/ops/ops.css', CHARTS_STYLE],
   },
 };
 const ICON = 'gateway/web/browser/icon.svg';

@@ -7,7 +7,9 @@ import { type Asked, htmlReply, type Reply } from './reply.ts';
 
 const MAX_BODY_BYTES = 16 * 1024;
 const REQUEST_MS = 10_000;
-const STYLE = readFileSync(new URL('style.css', import.meta.url), 'utf8');
+const STYLE = ['../../web/browser/base.css', 'style.css']
+  .map((path) => readFileSync(new URL(path, import.meta.url), 'utf8'))
+  .join('');
 /** Files by path. Browsers request an icon on their own. */
 const FILES: Readonly<Record<string, Reply | undefined>> = {
   '/style.css': { status: 200, headers: { 'content-type': 'text/css; charset=utf-8' }, body: STYLE },
