@@ -90,7 +90,7 @@ export async function backUp(settings: BackupSettings): Promise<boolean> {
   const startedMs = nowMs();
   let store: BackupStore | null = null;
   try {
-    const other = leaveOut.find((name) => !(REMADE as readonly string[]).includes(name));
+    const other = leaveOut.find((name) => !REMADE.some((each) => each === name));
     if (other !== undefined) throw new AdminError(`--leave-out: only ${REMADE.join(', ')} can be made anew`);
     requireApart(directory, target);
     store = openStore(target);
@@ -98,7 +98,7 @@ export async function backUp(settings: BackupSettings): Promise<boolean> {
     noteBackup(directory, { backedUpMs: nowMs(), failedMs: null, ...done, tookMs: nowMs() - startedMs });
     return true;
   } catch (error) {
-    const isUsed = (error as Error).cause instanceof FolderInUseError;
+    const isUsed = error instanceof Error && error.cause instanceof FolderInUseError;
     if (existsSync(directory) && !isUsed) noteBackup(directory, { failedMs: nowMs() });
     throw explained(error, target);
   } finally {

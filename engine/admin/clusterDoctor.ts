@@ -3,6 +3,7 @@
  * runs, and reports what would prevent a start or a takeover. It changes nothing and prints no secret.
  */
 import type { Clock } from '../../shared/base/clock.ts';
+import { errorOf } from '../../shared/base/errorOf.ts';
 import { FORMATS, raisedFrom, unreadable } from '../../shared/base/formats.ts';
 import { serverName, serversOf } from '../../shared/base/journalUrl.ts';
 import { errorCode } from '../../shared/base/thrown.ts';
@@ -189,7 +190,7 @@ async function problemAt(address: string): Promise<string | null> {
     const answer = await fetch(`${address}/health`, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
     return answer.ok && answer.headers.has('x-svc-role') ? null : `status ${answer.status}, and no member of a cluster`;
   } catch (error) {
-    const { name, message, cause } = error as Error;
+    const { name, message, cause } = errorOf(error);
     if (name === 'TimeoutError') return 'no answer';
     return cause instanceof Error ? cause.message || errorCode(cause) || message : message;
   }

@@ -11,7 +11,7 @@ import { AdminError, openMasterKey, RunningError, type ShardFile, withDirectoryT
 
 /** Returns the journals, each with the head that control.db knows, or without a head while an exchange runs on them. */
 export async function withKnownHeads(files: readonly ShardFile[]): Promise<ShardFile[]> {
-  const [{ directory }] = files as [ShardFile];
+  const { directory } = files[0];
   const read = (control: Database.Database | null): readonly KnownHead[] =>
     control === null ? [] : readHeads(control, openMasterKey(directory));
   try {
@@ -37,7 +37,7 @@ export function saveHeads(
   changed: readonly ShardFile[],
   headOf = endOf,
 ): void {
-  const [{ directory }] = files as [ShardFile];
+  const { directory } = files[0];
   const masterKey = openMasterKey(directory);
   const known = readHeads(control, masterKey);
   const heads = files.map((file) => (changed.includes(file) ? null : known[file.shard]) ?? headOf(file));

@@ -9,6 +9,7 @@
  */
 import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
+import { memberOf } from '../../shared/base/memberOf.ts';
 import { errorMessage } from '../../shared/base/thrown.ts';
 import { SnapshotError } from '../base/snapshotIo.ts';
 import type { Engine } from '../core/engine.ts';
@@ -339,7 +340,7 @@ function isSameState(a: Engine, b: Engine): boolean {
 }
 
 function isOfSqlite(error: unknown): boolean {
-  return [error, (error as Error).cause].some((each) => each instanceof Database.SqliteError);
+  return [error, memberOf(error, 'cause')].some((each) => each instanceof Database.SqliteError);
 }
 
 /** Returns the message of an error about a file. Rethrows any other error, because it is a bug. */

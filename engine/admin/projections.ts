@@ -46,7 +46,7 @@ export type RebuildOptions = {
 /** The exchange must be stopped. @returns true if read.db was rebuilt. */
 export function rebuild(files: readonly ShardFile[], options: RebuildOptions): boolean {
   const { from, print } = options;
-  const [{ directory }] = files as [ShardFile];
+  const { directory } = files[0];
   const path = join(directory, READ_DB);
   const fresh = `${path}.rebuilding`;
   removeDatabase(fresh);
@@ -86,7 +86,7 @@ export function rebuild(files: readonly ShardFile[], options: RebuildOptions): b
  */
 export function verifyProjections(files: readonly ShardFile[], options: RebuildOptions): boolean {
   const { print } = options;
-  const [{ directory }] = files as [ShardFile];
+  const { directory } = files[0];
   const path = join(directory, READ_DB);
   const old = factsOf(path, files);
   if (old === null) throw new AdminError(`${path} is missing, damaged or of another version`);

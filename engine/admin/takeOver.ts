@@ -26,7 +26,7 @@ import { Markets } from '../settlement/chainMarkets.ts';
 const SENT = ['MatchSettled', 'SplitFor', 'MergedFor', 'PaidOut', 'Released'] as const;
 /** The fee of a movement has a log entry of its own in the same transaction. */
 const CHARGED = 'MovementCharged';
-const TOPICS = [...SENT, CHARGED].map((eventName) => topicOf(eventName as (typeof SENT)[number] | typeof CHARGED));
+const TOPICS = ([...SENT, CHARGED] as const).map(topicOf);
 const NOTHING = [0, 0, 0] as const;
 type Change = UnwindingChanges['maker'];
 
@@ -183,7 +183,8 @@ class Reading {
       this.#change(market, maker, tokens, args.makerMicro, args.makerFee),
       this.#change(market, taker, tokens, takerMicro, args.takerFee),
     ] as const;
-    const fee = NOTHING.map((_, asset) => sides[0].fee[asset] + sides[1].fee[asset]) as unknown as Change;
+    const feeOf = (asset: 0 | 1 | 2): number => sides[0].fee[asset] + sides[1].fee[asset];
+    const fee: Change = [feeOf(0), feeOf(1), feeOf(2)];
     const changes = { maker: sides[0].own, taker: sides[1].own, fee };
     const { tradeSequence } = placeOfTrade(tradeId);
     return this.#of(maker.maker, taker.maker, market, tokens, { tradeSequence, changes });

@@ -1,7 +1,7 @@
 /** Accounts, markets and movements of money that the journals have but control.db lacks. */
 import type Database from 'better-sqlite3';
 import { bytesToUuid, toHex } from '../../shared/base/hex.ts';
-import { ANY_COMMAND, COMMAND, type CommandOf, decodeCommand, feeIn, movementIn } from '../../shared/wire/commands.ts';
+import { type CommandOf, decodeCommand, feeIn, movementIn } from '../../shared/wire/commands.ts';
 import type { ShardFile } from './directory.ts';
 import { orderedMovements } from './reconcile.ts';
 import { currentState } from './replica.ts';
@@ -37,8 +37,8 @@ export function findUnnamed(control: Database.Database, files: readonly ShardFil
   for (const file of files) {
     const { shard } = file;
     const { state } = currentState(file, ({ sequence, timeMs, command: { words, word } }) => {
-      if ((words[word + ANY_COMMAND.type] & 0xffff) !== COMMAND.FUNDS.TYPE) return;
-      const moved = decodeCommand(words, word) as CommandOf<'FUNDS'>;
+      const moved = decodeCommand(words, word);
+      if (moved.name !== 'FUNDS') return;
       const { account, market, movementAndFee, amountMicro, reference } = moved;
       if (ordered.has(toHex(reference))) return;
       accounts.add(account);

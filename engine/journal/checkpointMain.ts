@@ -3,6 +3,6 @@
  * WAL.
  */
 import { workerData } from 'node:worker_threads';
-import { type CheckpointOptions, keepCheckpointed } from './checkpointer.ts';
+import { keepCheckpointed } from './checkpointer.ts';
 
-await keepCheckpointed(workerData as CheckpointOptions);
+await keepCheckpointed(workerData);

@@ -63,7 +63,7 @@ export class Checkpointer {
   }
 }
 
-export type CheckpointOptions = { readonly journalPath: string; readonly cell: SharedArrayBuffer };
+type CheckpointOptions = { readonly journalPath: string; readonly cell: SharedArrayBuffer };
 
 /** Runs until the writer ends it, or until a checkpoint fails. What V8 and finalizers left is done before each wait. */
 export async function keepCheckpointed({ journalPath, cell }: CheckpointOptions): Promise<void> {

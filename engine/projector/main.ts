@@ -35,7 +35,7 @@ const LAST_BYTES = 4 << 20;
 const ROOM_LOOK_MS = 250;
 
 stepBack(NICE_FOLLOWER);
-const options = workerData as ProjectorOptions & ProjectorPort;
+const options: ProjectorOptions & ProjectorPort = workerData;
 const { catalogPort } = options;
 // The loop below waits in Atomics.wait, so the port is read where its messages are wanted.
 const catalog: CatalogSource = {

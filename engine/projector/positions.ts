@@ -24,7 +24,7 @@ import { mulSafe } from '../../shared/base/int.ts';
 import { payoutPartMicro } from '../../shared/base/payout.ts';
 import { bucketOf, HOUR_MS } from '../../shared/tables/buckets.ts';
 import { COST_BASIS, POSITION_HOURS, POSITIONS } from '../../shared/tables/positions.ts';
-import { type RowOf, select } from '../../shared/tables/table.ts';
+import { type RowOf, selectAll } from '../../shared/tables/table.ts';
 import { correct, exchange, type Holding } from './averageCost.ts';
 import type { Redemption } from './fundMovements.ts';
 import { HourRows } from './hourRows.ts';
@@ -35,7 +35,7 @@ import type { AccountStats } from './statsAccounts.ts';
 
 /** With more positions in memory than this, the next flush empties the cache: about 30 MB. */
 const MOST_CACHED = 200_000;
-const ALL = select(POSITIONS, ...(Object.keys(POSITIONS.columns) as (keyof typeof POSITIONS.columns)[]));
+const ALL = selectAll(POSITIONS);
 
 /** POSITIONROWS-1 */
 export type PositionDifference = {

@@ -7,7 +7,7 @@ import { dirname } from 'node:path';
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { freeName } from '../../shared/base/freeName.ts';
-import { openDatabase } from '../../shared/base/openDatabase.ts';
+import { openDatabase, userVersion } from '../../shared/base/openDatabase.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { CURSORS } from '../../shared/tables/cursors.ts';
 import { HISTORY_STARTS } from '../../shared/tables/historyStarts.ts';
@@ -44,7 +44,7 @@ export function openReadDb(path: string, areTrimmed: boolean): Database.Database
   // A large transaction leaves no larger file behind than that.
   db.pragma(`journal_size_limit = ${CHECKPOINT_PAGES * PAGE_BYTES}`);
   db.pragma(`cache_size = -${CACHE_KIB}`);
-  const version = db.pragma('user_version', { simple: true }) as number;
+  const version = userVersion(db);
   if (version !== READ_DB_VERSION) {
     if (version !== 0) keepCopy(db, `${path}.version-${version}`);
     const isBroughtUp = areTrimmed && version !== 0 && upgradeReadDb(db, version);

@@ -15,7 +15,7 @@ import type Database from 'better-sqlite3';
 import { FEE_ACCOUNT } from '../../shared/base/codes.ts';
 import { bucketOf, HOUR_MS } from '../../shared/tables/buckets.ts';
 import { ACCOUNT_HOURS, ACCOUNT_STATS, TRADER_HOURS } from '../../shared/tables/statsAccounts.ts';
-import { insert, type NewRowOf, type RowOf, select } from '../../shared/tables/table.ts';
+import { insert, type NewRowOf, type RowOf, selectAll } from '../../shared/tables/table.ts';
 import { HourRows } from './hourRows.ts';
 import type { RecordContext } from './orders.ts';
 import { REPLACE, RowInserter } from './rowInserter.ts';
@@ -23,7 +23,7 @@ import { REPLACE, RowInserter } from './rowInserter.ts';
 /** About 40 MB. */
 const MOST_CACHED = 200_000;
 const MOST_SHARDS = 4096;
-const ALL = select(ACCOUNT_STATS, ...(Object.keys(ACCOUNT_STATS.columns) as (keyof typeof ACCOUNT_STATS.columns)[]));
+const ALL = selectAll(ACCOUNT_STATS);
 
 type Sums = {
   readonly account: number;

@@ -11,7 +11,7 @@ import { assert } from '../../shared/base/assert.ts';
 import { isDecided } from '../../shared/base/codes.ts';
 import { filledMicros } from '../../shared/base/fillTimes.ts';
 import { MARKET_STATS } from '../../shared/tables/statsMarkets.ts';
-import { type RowOf, select } from '../../shared/tables/table.ts';
+import { type RowOf, selectAll } from '../../shared/tables/table.ts';
 import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
 import { readSafe, readSigned } from '../../shared/wire/record.ts';
 import { CandleProjection, type CandleTrade } from './candles.ts';
@@ -32,7 +32,7 @@ type Market = {
   isDirty: boolean;
 };
 
-const STATS = select(MARKET_STATS, ...(Object.keys(MARKET_STATS.columns) as (keyof typeof MARKET_STATS.columns)[]));
+const STATS = selectAll(MARKET_STATS);
 export class MarketStats {
   /** By market index. */
   readonly #markets: Market[] = [];

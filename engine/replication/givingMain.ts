@@ -5,6 +5,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../shared/base/assert.ts';
 import { NICE_IDLER, stepBack } from '../../shared/base/background.ts';
+import { errorOf } from '../../shared/base/errorOf.ts';
 import type { Statement } from './command.ts';
 import { type Connection, Servers } from './connection.ts';
 import { type Attempt, CopyTable } from './copyTable.ts';
@@ -15,7 +16,7 @@ const READ_WITHIN_MS = 10_000;
 
 assert(parentPort !== null, 'giving: runs as a worker thread');
 const port = parentPort;
-const options = workerData as GiveOptions;
+const options: GiveOptions = workerData;
 stepBack(NICE_IDLER);
 const connection = await new Servers(options.url, options).connect('read');
 const table = new CopyTable({ read: (statement, values) => read(connection, statement, values) }, options.cluster);
@@ -24,7 +25,7 @@ try {
   await new Giving({ ...options, table, copyControl }).run();
 } catch (error) {
   if (error instanceof NotWantedError) await table.end(attempt);
-  else await fail(attempt, error as Error);
+  else await fail(attempt, errorOf(error));
 }
 await connection.close();
 port.close();

@@ -20,7 +20,8 @@ const RETRY_MS = 500;
 
 assert(parentPort !== null, 'replication: runs as a worker thread');
 const port = parentPort;
-const options = { ...(workerData as ReplicationOptions), formats: FORMATS };
+const given: ReplicationOptions = workerData;
+const options = { ...given, formats: FORMATS };
 const order = new LogOrderProducer(options.order);
 let isStopped = false;
 let member: Member | null = null;

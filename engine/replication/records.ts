@@ -18,6 +18,7 @@ import Database from 'better-sqlite3';
 import { CONTROL_LOCK_PATIENCE_MS } from '../../shared/base/controlLock.ts';
 import { freeName, freeTime } from '../../shared/base/freeName.ts';
 import { closeKeepingRoom } from '../../shared/base/keptRoom.ts';
+import { memberOf } from '../../shared/base/memberOf.ts';
 import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { keepRowSums } from '../../shared/base/rowSums.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
@@ -200,6 +201,7 @@ function setAside(path: string, records: readonly Queued[]): void {
 export function legible(_: string, value: unknown): unknown {
   if (typeof value === 'bigint') return String(value);
   if (value instanceof Uint8Array) return `0x${Buffer.from(value).toString('hex')}`;
-  const isBytes = typeof value === 'object' && value !== null && (value as { type?: string }).type === 'Buffer';
-  return isBytes ? `0x${Buffer.from((value as { data: number[] }).data).toString('hex')}` : value;
+  const data = memberOf(value, 'data');
+  const isBytes = memberOf(value, 'type') === 'Buffer' && Array.isArray(data);
+  return isBytes ? `0x${Buffer.from(data).toString('hex')}` : value;
 }

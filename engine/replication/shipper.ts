@@ -11,6 +11,7 @@
  *   SHIPPER-4  Once another member leads, or the log contradicts what was held, nothing more is appended or reported.
  */
 import { assert } from '../../shared/base/assert.ts';
+import { errorOf } from '../../shared/base/errorOf.ts';
 import type { NewRow } from '../../shared/wire/replication.ts';
 import { type ReplicatedLog, type Resolved, TakesNoRowsError } from './log.ts';
 import type { Timing } from './timing.ts';
@@ -130,7 +131,7 @@ export class Shipper {
       this.appendMs = this.#options.timing.nowMs() - startMs;
     } catch (error) {
       this.#isInDoubt = true;
-      this.#noteFailure(error as Error);
+      this.#noteFailure(errorOf(error));
       if (this.isRefused) await timing.sleep(RETRY_MS);
     }
     this.#underway--;
@@ -168,7 +169,7 @@ export class Shipper {
         this.#settle(await log.resolve(epoch, this.#heldEnd));
         break;
       } catch (error) {
-        this.#noteFailure(error as Error);
+        this.#noteFailure(errorOf(error));
         await timing.sleep(RETRY_MS);
       }
     }

@@ -48,7 +48,8 @@ const JOURNAL_MS = 2;
 const AHEAD = 'the chain has trades that the journals do not have: the data directory is older than the chain';
 
 stepBack(NICE_FOLLOWER);
-const { keys, ...options } = await ShardKey.forAll(workerData as SettlementOptions);
+const given: SettlementOptions = workerData;
+const { keys, ...options } = await ShardKey.forAll(given);
 const lower = (address: string): Hex => lowerHex(checkedHex(address));
 const { operatorKey, resolverKey, deployerKey, permitKey } = options;
 const [operator, resolver, deployer, permit] = [operatorKey, resolverKey, deployerKey, permitKey].map(chainKey);

@@ -22,7 +22,7 @@ import { readFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { FORMATS } from '../../shared/base/formats.ts';
-import { openDatabase } from '../../shared/base/openDatabase.ts';
+import { openDatabase, userVersion } from '../../shared/base/openDatabase.ts';
 import { prepared } from '../../shared/base/prepared.ts';
 import { addEnvelopeTables } from '../../shared/chain/envelopeRows.ts';
 import { JournalHead } from '../journal/row.ts';
@@ -71,7 +71,7 @@ function bring(db: Database.Database, to: number): void {
 }
 
 function versionOf(db: Database.Database): number {
-  return db.pragma('user_version', { simple: true }) as number;
+  return userVersion(db);
 }
 
 /** Opens the file for a tool, which writes nothing. Returns null if the file has another layout. */

@@ -259,4 +259,4 @@ function post(message: ShardMessage, transfer?: ArrayBuffer[]): void {
 }
 
 assert(parentPort !== null, 'shard: runs as a worker thread');
-await main(workerData as ShardThreadOptions);
+await main(workerData);

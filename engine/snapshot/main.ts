@@ -16,7 +16,7 @@ const LOOK_EVERY_MS = 500;
 
 assert(parentPort !== null, 'snapshot thread: runs as a worker thread');
 stepBack(NICE_IDLER);
-const options = workerData as SnapshotOptions & SnapshotAlarm;
+const options: SnapshotOptions & SnapshotAlarm = workerData;
 const alarm = new Int32Array(options.alarm);
 const maker = new SnapshotMaker(await ShardKey.forAll(options));
 for (let isStopping = false; !isStopping; ) {

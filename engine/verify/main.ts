@@ -14,7 +14,7 @@ import { createVerifier } from './createVerifier.ts';
 const IDLE_WAIT_MS = 1000;
 
 assert(parentPort !== null, 'verifier: runs as a worker thread');
-const { checkBoard, verifier } = workerData as VerifierOptions;
+const { checkBoard, verifier }: VerifierOptions = workerData;
 const helper = new CheckHelper(checkBoard, createVerifier(verifier, await createKeccak()));
 for (;;) {
   if (helper.help()) continue;

@@ -17,7 +17,7 @@ const LOOK_EVERY_MS = 250;
 
 assert(parentPort !== null, 'spot checker: runs as a worker thread');
 stepBack(NICE_IDLER);
-const { spotMemory, shards } = workerData as SpotOptions;
+const { spotMemory, shards }: SpotOptions = workerData;
 const checker = new SpotChecker(spotMemory, shards, nobleVerifier(await createKeccak()));
 /** No thread notifies this cell, so waiting for it is a sleep. */
 const sleeper = new Int32Array(new SharedArrayBuffer(4));

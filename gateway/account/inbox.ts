@@ -109,7 +109,8 @@ export class Inbox {
     return this.#inTurn(account, async () => {
       const { clock, readMarks } = this.#deps;
       const found = await this.#one(account, id);
-      if (!found.ok || found.value === null) return found as Result<null>;
+      if (!found.ok) return found;
+      if (found.value === null) return { ok: true, value: null };
       const origin = this.#originOf(found.value);
       const before = readMsOf(readMarks.of(account), origin);
       if (before !== null) return { ok: true, value: before };

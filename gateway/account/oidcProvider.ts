@@ -11,6 +11,7 @@
  */
 import type { Configuration } from 'openid-client';
 import { ERRORS } from '../../shared/base/errors.ts';
+import { errorCode } from '../../shared/base/thrown.ts';
 import type { Refusal } from '../base/refusal.ts';
 import { ProviderCalls, ProviderDown } from '../http/providerCalls.ts';
 import type { Proof } from './signIn.ts';
@@ -93,7 +94,8 @@ export class OidcProvider {
       });
       return this.#proofOf(tokens.claims()!);
     } catch (error) {
-      if ((error as { error?: unknown }).error === 'invalid_grant') return { row: ERRORS.INVALID_CODE };
+      if (error instanceof Error && 'error' in error && error.error === 'invalid_grant')
+        return { row: ERRORS.INVALID_CODE };
       return this.#down(error);
     }
   }
@@ -145,9 +147,10 @@ export class OidcProvider {
 function reasonOf(error: unknown): string {
   for (let each = error; each instanceof Error; each = each.cause) {
     if (each instanceof ProviderDown) return each.message;
-    const { code, error: answered } = each as { code?: unknown; error?: unknown };
+    const answered = 'error' in each ? each.error : undefined;
+    const code = errorCode(each);
     if (typeof answered === 'string' && /^[a-z_]{1,40}$/.test(answered)) return `it answered ${answered}`;
-    if (typeof code === 'string' && /^[A-Z_]{1,60}$/.test(code)) return code;
+    if (code !== undefined && /^[A-Z_]{1,60}$/.test(code)) return code;
   }
   return 'unknown';
 }

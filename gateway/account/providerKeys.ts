@@ -8,6 +8,7 @@
  */
 import type { CryptoKey, FlattenedJWSInput, JWSHeaderParameters } from 'jose';
 import { createRemoteJWKSet, customFetch } from 'jose/jwks/remote';
+import { errorCode } from '../../shared/base/thrown.ts';
 import { type ProviderCalls, ProviderDown } from '../http/providerCalls.ts';
 
 /** A key that the provider withdraws stays valid for at most this long. */
@@ -42,7 +43,7 @@ export function providerKeys(url: URL, calls: Pick<ProviderCalls, 'send'>): Find
       return key;
     } catch (error) {
       if (error instanceof ProviderDown) throw error;
-      const { code } = error as { code?: string };
+      const code = errorCode(error);
       if (code !== undefined && NO_KEY.has(code)) throw error;
       throw new ProviderDown('its keys cannot be read');
     }

@@ -98,7 +98,7 @@ export class ReferralQueries {
   /** Earnings after a trade, at most this many. */
   #newestOf(account: number, after: Uint8Array, rows: number): Found[] {
     const found: Found[] = [];
-    let before = Buffer.alloc(after.length, 0xff) as Uint8Array;
+    let before: Uint8Array = Buffer.alloc(after.length, 0xff);
     for (;;) {
       const chunk = this.#trades.all({ account, after, before });
       for (const row of chunk) if (shareMicro(row, account) > 0) found.push({ account, row });

@@ -9,6 +9,7 @@ import type Database from 'better-sqlite3';
 import { FUND_MOVEMENT, type SettlementStatus } from '../../shared/base/codes.ts';
 import { sequenceOfId, shardOfId } from '../../shared/base/ids.ts';
 import { openDatabase } from '../../shared/base/openDatabase.ts';
+import { errorCode, errorMessage } from '../../shared/base/thrown.ts';
 
 export type TradeSettlementRecord = Readonly<{
   settlement_status: SettlementStatus;
@@ -115,8 +116,7 @@ function tryOpen(path: string): SettlementReader | null {
     return new SettlementReader(db);
   } catch (error) {
     db?.close();
-    const { code, message } = error as { readonly code?: string; readonly message: string };
-    if (code === 'SQLITE_CANTOPEN' || /^no such table: /.test(message)) return null;
+    if (errorCode(error) === 'SQLITE_CANTOPEN' || /^no such table: /.test(errorMessage(error))) return null;
     throw error;
   }
 }

@@ -11,7 +11,7 @@ import { CONTROL_VERSION, controlMigrations } from '../../shared/base/controlSch
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import { isOfMember, isOfNewerVersion, isOfThisVersion, noteVersion } from '../../shared/base/directoryVersion.ts';
 import { accessProblem } from '../../shared/base/fileAccess.ts';
-import { openDatabase } from '../../shared/base/openDatabase.ts';
+import { openDatabase, userVersion } from '../../shared/base/openDatabase.ts';
 import { keepRowSums, makeRowSums, rowsThatDiffer } from '../../shared/base/rowSums.ts';
 import { keepCopy } from '../../shared/base/setAside.ts';
 import { commitsBehindDamage } from '../../shared/base/sqlitePages.ts';
@@ -43,7 +43,7 @@ export function openControlDatabase(path: string): Database {
  * a file of an older version is unchanged: the older version can go on with it.
  */
 export function withNewestTables<T>(database: Database, start: () => T): T {
-  const version = database.pragma('user_version', { simple: true }) as number;
+  const version = userVersion(database);
   if (version === CONTROL_VERSION && isOfThisVersion(database)) {
     keepRowSums(database);
     return start();
@@ -110,7 +110,7 @@ export function explained(path: string, error: unknown): unknown {
 }
 
 function bring(database: Database, to: number): void {
-  const version = database.pragma('user_version', { simple: true }) as number;
+  const version = userVersion(database);
   if (version !== to) {
     const differing = rowsThatDiffer(database);
     if (differing.length > 0) throw new StartError(`${database.name}: ${differing.join('; ')}: ${NEXT_STEP}`);

@@ -8,6 +8,7 @@
  * the next run reads it: nothing is handed over in memory.
  */
 import type { Worker } from 'node:worker_threads';
+import { errorOf } from '../../shared/base/errorOf.ts';
 import { threadEnds } from './threadEnds.ts';
 
 const SHORTEST_WAIT_MS = 100;
@@ -66,7 +67,7 @@ export class SupervisedThread {
     this.#worker = worker;
     let error: Error | undefined;
     worker.once('error', (thrown) => {
-      error = thrown as Error;
+      error = errorOf(thrown);
     });
     worker.once('exit', (code) => {
       this.#worker = null;

@@ -10,6 +10,7 @@
  */
 import { hash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { memberOf } from '../../shared/base/memberOf.ts';
 import { checkHook } from '../../shared/crypto/hookSignature.ts';
 import { ProviderCalls, ProviderDown } from '../http/providerCalls.ts';
 import { CoinbaseKey } from './coinbaseKey.ts';
@@ -94,7 +95,7 @@ class Coinbase implements FiatProvider {
       // Of the person's inputs, only the wallet is in this request.
       throw error instanceof CallRefused && isRefusedLaunch(error.status) ? new LaunchRefused('wallet_address') : error;
     });
-    const { token } = (answer ?? {}) as { token?: unknown };
+    const token = memberOf(answer, 'token');
     if (typeof token !== 'string' || !SESSION_TOKEN.test(token)) throw new ProviderDown('it has minted no token');
     return { launchUrl: this.#launchUrl(request, token).href, expiresAtMs };
   }

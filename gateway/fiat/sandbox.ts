@@ -16,7 +16,6 @@ import {
   LaunchRefused,
   type LaunchRequest,
   type ProviderSettings,
-  type ProviderStatus,
   type ProviderTransaction,
   type RefusedField,
   type StatedRow,
@@ -31,7 +30,7 @@ const PAGE_SIZE = 100;
 const MAX_PAGES = 20;
 /** The most pages of a statement. */
 const MAX_STATED = 100;
-const STATUSES: readonly unknown[] = ['created', 'started', 'success', 'failed', 'expired', 'refunded'];
+const STATUSES = ['created', 'started', 'success', 'failed', 'expired', 'refunded'] as const;
 const DECIMAL = /^(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,18})?$/;
 const REFERENCE = /^[\w-]{1,49}$/;
 const EVENT_ID = /^[0-9a-f]{32}$/;
@@ -84,9 +83,9 @@ class Sandbox implements FiatProvider {
     const { launch_url, expires_at_ms, field } = await answerOf(response);
     if (isRefusedLaunch(response.status)) throw new LaunchRefused(FIELDS[String(field)] ?? null);
     if (!response.ok) throw new ProviderDown(`status ${response.status}`);
-    const isLaunch = typeof launch_url === 'string' && URL.canParse(launch_url) && Number.isSafeInteger(expires_at_ms);
+    const isLaunch = typeof launch_url === 'string' && URL.canParse(launch_url) && isCount(expires_at_ms);
     if (!isLaunch) throw new ProviderDown('it has made no launch');
-    return { launchUrl: launch_url, expiresAtMs: expires_at_ms as number };
+    return { launchUrl: launch_url, expiresAtMs: expires_at_ms };
   }
 
   async listTransactions(
@@ -95,14 +94,14 @@ class Sandbox implements FiatProvider {
     signal: AbortSignal,
   ): Promise<readonly ProviderTransaction[]> {
     const transactions: ProviderTransaction[] = [];
-    let before: unknown = Number.MAX_SAFE_INTEGER;
+    let before: number | null = Number.MAX_SAFE_INTEGER;
     for (let page = 0; before !== null; page++) {
       const query = new URLSearchParams({ kind, reference: partnerReference, before: String(before) });
       const answer = await this.#ask(`/v1/deals?${query}&limit=${PAGE_SIZE}`, signal);
       if (!Array.isArray(answer['deals'])) throw new ProviderDown('its list is not in its form');
       for (const deal of answer['deals']) transactions.push(transactionOf(deal, partnerReference));
       const next: unknown = answer['next_before'];
-      const goesOn = next === null || (typeof next === 'number' && next < (before as number) && page + 1 < MAX_PAGES);
+      const goesOn = next === null || (typeof next === 'number' && next < before && page + 1 < MAX_PAGES);
       if (!goesOn) throw new ProviderDown('its list has no end');
       before = next;
     }
@@ -111,14 +110,14 @@ class Sandbox implements FiatProvider {
 
   async statement(startMs: number, signal: AbortSignal): Promise<readonly StatedRow[]> {
     const rows: StatedRow[] = [];
-    let after: unknown = 0;
+    let after: number | null = 0;
     for (let page = 0; after !== null; page++) {
       const day = new Date(startMs).toISOString().slice(0, 10);
       const answer = await this.#ask(`/v1/statements?day=${day}&after=${after}&limit=${PAGE_SIZE}`, signal);
       if (!Array.isArray(answer['rows'])) throw new ProviderDown('its statement is not in its form');
       rows.push(...answer['rows'].map(statedOf));
       const next: unknown = answer['next_after'];
-      const goesOn = next === null || (typeof next === 'number' && next > (after as number) && page + 1 < MAX_STATED);
+      const goesOn = next === null || (typeof next === 'number' && next > after && page + 1 < MAX_STATED);
       if (!goesOn) throw new ProviderDown('its statement has no end');
       after = next;
     }
@@ -158,44 +157,60 @@ async function answerOf(response: Response): Promise<Answer> {
 
 /** SANDBOX-1 */
 function transactionOf(deal: unknown, partnerReference: string): ProviderTransaction {
-  const fields = { ...(deal as Readonly<Record<string, unknown>>) };
-  const { value, currency } = { ...(fields['amount'] as Readonly<Record<string, unknown>>) };
-  const areTexts =
-    [fields['id'], fields['asset'], fields['network'], currency].every(isText) &&
-    [fields['to_address'], fields['from_address'], fields['tx_hash']].every((text) => text === null || isText(text));
-  const areTimes = [fields['created_at_ms'], fields['updated_at_ms']].every(Number.isSafeInteger);
-  const deadline = fields['deadline_at_ms'];
-  const isWhole = areTexts && areTimes && (deadline === null || Number.isSafeInteger(deadline));
+  const fields = membersOf(deal);
+  const { value, currency } = membersOf(fields['amount']);
+  const { id, asset, network, to_address, from_address, tx_hash, created_at_ms, updated_at_ms, deadline_at_ms } =
+    fields;
+  const status = STATUSES.find((each) => each === fields['status']);
+  const isNamed = isText(id) && isText(asset) && isText(network) && isText(currency);
+  const isPlaced = isTextOrNull(to_address) && isTextOrNull(from_address) && isTextOrNull(tx_hash);
+  const isTimed = isCount(created_at_ms) && isCount(updated_at_ms);
+  const isBounded = deadline_at_ms === null || isCount(deadline_at_ms);
   const isAmount = typeof value === 'string' && DECIMAL.test(value);
-  if (!isWhole || !isAmount || !STATUSES.includes(fields['status']) || fields['reference'] !== partnerReference) {
+  const isIts = status !== undefined && fields['reference'] === partnerReference;
+  if (!isNamed || !isPlaced || !isTimed || !isBounded || !isAmount || !isIts) {
     throw new ProviderDown('one of its deals is not in its form');
   }
   return {
-    transactionId: fields['id'] as string,
-    status: fields['status'] as ProviderStatus,
-    asset: fields['asset'] as string,
-    network: fields['network'] as string,
-    amount: { value, currency: currency as string },
-    toAddress: fields['to_address'] as string | null,
-    fromAddress: fields['from_address'] as string | null,
-    txHash: fields['tx_hash'] as string | null,
-    createdAtMs: fields['created_at_ms'] as number,
-    updatedAtMs: fields['updated_at_ms'] as number,
-    deadlineMs: deadline as number | null,
+    transactionId: id,
+    status,
+    asset,
+    network,
+    amount: { value, currency },
+    toAddress: to_address,
+    fromAddress: from_address,
+    txHash: tx_hash,
+    createdAtMs: created_at_ms,
+    updatedAtMs: updated_at_ms,
+    deadlineMs: deadline_at_ms,
   };
 }
 
 /** SANDBOX-1 */
 function statedOf(row: unknown): StatedRow {
-  const { id, reference, kind, status, amount, currency } = { ...(row as Readonly<Record<string, unknown>>) };
-  const areTexts = [id, amount, currency].every(isText) && typeof reference === 'string' && reference.length <= 49;
+  const { id, reference, kind, status, amount, currency } = membersOf(row);
+  const areTexts = isText(id) && isText(amount) && isText(currency);
+  const isReference = typeof reference === 'string' && reference.length <= 49;
   const isKind = kind === 'onramp' || kind === 'offramp';
   const known = STATED_STATUSES.find((each) => each === status);
-  if (!areTexts || !isKind || known === undefined) throw new ProviderDown('a row of its statement is not in its form');
-  const texts = { transactionId: id as string, amount: amount as string, currency: currency as string };
-  return { ...texts, reference, kind, status: known };
+  if (!areTexts || !isReference || !isKind || known === undefined)
+    throw new ProviderDown('a row of its statement is not in its form');
+  return { transactionId: id, amount, currency, reference, kind, status: known };
 }
 
-function isText(value: unknown): boolean {
+/** None of a value that is no object. */
+function membersOf(value: unknown): Answer {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value);
+}
+
+function isTextOrNull(value: unknown): value is string | null {
+  return value === null || isText(value);
+}
+
+function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && value.length <= 200;
 }

@@ -155,7 +155,8 @@ export function namedSchemas(): NamedSchemas {
   }
   for (const [name, schema] of Object.entries({ ...NAMED, ...FORMS })) names.set(schema, name);
   for (const [name, words] of Object.entries(codes)) {
-    if (name.endsWith('_NAMES')) names.set({ type: 'string', enum: words }, toPascalCase(name.replace(/_NAMES$/, '')));
+    if (name.endsWith('_NAMES') && Array.isArray(words))
+      names.set({ type: 'string', enum: words }, toPascalCase(name.replace(/_NAMES$/, '')));
   }
   return names;
 }

@@ -12,14 +12,13 @@ type Members = Record<string, unknown>;
  */
 export function dropNulls(value: unknown, schema: JsonSchema): boolean {
   if (Array.isArray(value)) {
-    const { items } = schema as { readonly items?: JsonSchema };
+    const { items } = schema;
     let hasDropped = false;
     if (items !== undefined) for (const item of value) hasDropped = dropNulls(item, items) || hasDropped;
     return hasDropped;
   }
-  const { properties } = schema as { readonly properties?: Readonly<Record<string, JsonSchema>> };
+  const { properties, required = [] } = schema;
   if (typeof value !== 'object' || value === null || properties === undefined) return false;
-  const { required = [] } = schema as { readonly required?: readonly string[] };
   let hasDropped = false;
   for (const [name, member] of Object.entries(value)) {
     if (!Object.hasOwn(properties, name)) continue;

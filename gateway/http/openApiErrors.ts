@@ -146,7 +146,7 @@ export class ErrorResponses {
 
 function responseOf(status: number | 'default', keys: readonly ErrorKey[]): Document {
   const rows = keys.map((key) => ERRORS[key]);
-  const [{ message, code }] = rows as [(typeof rows)[number]];
+  const { message, code } = rows[0];
   const codes = [...new Set(rows.map(({ code }) => code))];
   const headers = HEADERS[Number(status)]?.map((name) => [name, { $ref: `#/components/headers/${name}` }] as const);
   // Beside the reference: which of the codes of the whole interface these are.

@@ -85,14 +85,14 @@ function pascal(name: string): string {
 /** The sentence about a parameter stands beside its schema, where all readers show it. */
 function parametersOf(route: RouteSpec, write: WriteSchema): readonly Parameter[] {
   const of = (name: string, schema: JsonSchema, where: object): Parameter => {
-    const { description = noteOn(name, route.path), ...rest } = schema as { description?: string };
+    const { description = noteOn(name, route.path), ...rest } = schema;
     return { name, ...where, ...(description === undefined ? {} : { description }), schema: write(name, rest) };
   };
   const inPath = Object.entries(route.params ?? {}).map(([name, schema]) => {
     return of(name, schema, { in: 'path', required: true });
   });
-  const properties = (route.query?.['properties'] ?? {}) as Readonly<Record<string, JsonSchema>>;
-  const required = (route.query?.['required'] ?? []) as readonly string[];
+  const properties = route.query?.properties ?? {};
+  const required = route.query?.required ?? [];
   const inQuery = Object.entries(properties).map(([name, schema]) => {
     return of(name, schema, { in: 'query', ...(required.includes(name) ? { required: true } : {}) });
   });

@@ -8,6 +8,10 @@
  *   CALLS-2  At most MAX_CALLS are in flight: one more fails at once, so that a hanging provider does not use up
  *            memory.
  */
+
+import { errorOf } from '../../shared/base/errorOf.ts';
+import { memberOf } from '../../shared/base/memberOf.ts';
+
 const TIMEOUT_MS = 5000;
 const MAX_BYTES = 256 * 1024;
 const MAX_CALLS = 32;
@@ -72,6 +76,7 @@ async function whole(response: Response): Promise<Response> {
 
 /** The code of the system, such as ECONNREFUSED, or the name of the error. */
 function reasonOf(error: unknown): string {
-  const { name, cause } = error as { name?: string; cause?: { code?: unknown } };
-  return typeof cause?.code === 'string' ? cause.code : (name ?? 'unknown');
+  const { name, cause } = errorOf(error);
+  const code = memberOf(cause, 'code');
+  return typeof code === 'string' ? code : name;
 }

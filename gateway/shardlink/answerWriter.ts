@@ -35,7 +35,7 @@ type WriterRequest = WriterBatch | { readonly apply: FileRecord } | 'stop';
 
 assert(parentPort !== null, 'idempotency: the writer runs as a worker thread');
 const port = parentPort;
-const { path, sync } = workerData as WriterOptions;
+const { path, sync }: WriterOptions = workerData;
 const writer = new AnswerWriter(path, sync);
 /** Another member's records; records after one that waits for room wait too. */
 const toApply: FileRecord[] = [];

@@ -57,7 +57,7 @@ const ID: JsonSchema = {
 };
 
 function nullable(schema: JsonSchema): JsonSchema {
-  return { ...schema, type: [schema['type'], 'null'] };
+  return { ...schema, type: [schema.type ?? [], 'null'].flat() };
 }
 
 function message(channel: string, summary: string, data: JsonSchema, isDataOptional = false): FrameSpec {

@@ -130,5 +130,5 @@ function idOf(value: unknown): RequestId | undefined {
   if (typeof value !== 'object' || value === null || !('id' in value)) return undefined;
   const { id } = value;
   if (typeof id === 'string') return id.length <= 64 ? id : undefined;
-  return Number.isSafeInteger(id) ? (id as number) : undefined;
+  return typeof id === 'number' && Number.isSafeInteger(id) ? id : undefined;
 }

@@ -175,8 +175,8 @@ function timeoutJson({ id, startedMs, endsMs, durationLabel }: TradingTimeout) {
 /** Null if the hours do not fit the label: no hours for a custom timeout, or a second length for a fixed one. */
 function hoursOf(label: DurationLabel, customHours: unknown): number | null {
   if (label !== 'custom') return customHours === null ? DURATION_HOURS[label] : null;
-  const isHours = Number.isInteger(customHours) && (customHours as number) >= 1;
-  return isHours && (customHours as number) <= MAX_CUSTOM_HOURS ? (customHours as number) : null;
+  const isHours = typeof customHours === 'number' && Number.isInteger(customHours);
+  return isHours && customHours >= 1 && customHours <= MAX_CUSTOM_HOURS ? customHours : null;
 }
 
 function isDurationLabel(value: unknown): value is DurationLabel {

@@ -20,6 +20,7 @@
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
+import { memberOf } from '../../shared/base/memberOf.ts';
 import type { RedisCounterStore } from '../access/redisCounterStore.ts';
 import { readAdminToken } from '../base/adminTokenFile.ts';
 import { type ChainSecrets, openChainKeys } from '../base/chainKeys.ts';
@@ -385,8 +386,8 @@ export class Exchange {
   /** A reply handler has failed: without this its request would never be answered. */
   #answerFailed(error: unknown, context: unknown): void {
     this.#log.error({ err: error }, 'reply handler failed');
-    const call = context instanceof Call ? context : (context as { readonly call?: Call } | null)?.call;
-    if (call !== undefined) refuse(call, { row: ERRORS.INTERNAL_ERROR });
+    const call = context instanceof Call ? context : memberOf(context, 'call');
+    if (call instanceof Call) refuse(call, { row: ERRORS.INTERNAL_ERROR });
   }
 }
 

@@ -121,7 +121,8 @@ export class QueryPool implements Reads {
   async orderByHash(asker: OfAccount, hash: Uint8Array): Promise<QueryResult<OrderRecord | null>> {
     const account = accountOf(asker);
     const result = await this.#ask<Queries['orderByHash']>('orderByHash', asker, { account, hash });
-    if (!result.ok || result.value === null) return result as QueryResult<null>;
+    if (!result.ok) return result;
+    if (result.value === null) return { ok: true, value: null };
     return { ok: true, value: this.#named(result.value) };
   }
 

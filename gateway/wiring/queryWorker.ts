@@ -30,7 +30,7 @@ export type SignedTask = { readonly address: string; readonly digest: Uint8Array
 
 export type Queries = ReturnType<typeof prepare> & typeof WITHOUT_FILE;
 
-const { readDbPath, settlementDbPath, progress: progressMemory } = workerData as QueryWorkerData;
+const { readDbPath, settlementDbPath, progress: progressMemory }: QueryWorkerData = workerData;
 const progress = new Progress(progressMemory);
 const settlements = settlementsIn(settlementDbPath);
 let connection: Database.Database | null = null;

@@ -7,6 +7,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
+import { errorOf } from '../../shared/base/errorOf.ts';
 import { accessProblem, refusedFile } from '../../shared/base/fileAccess.ts';
 import { floorOf } from '../../shared/base/floors.ts';
 import { keepRoom } from '../../shared/base/keptRoom.ts';
@@ -192,7 +193,7 @@ function openAudit(
     return new AuditLog({ path, key: auditKey, clock, log, knownHead, knownShared, isFollowing });
   } catch (error) {
     const access = accessProblem(path, error);
-    explain(access === null ? (error as Error) : new Error(access));
+    explain(access === null ? errorOf(error) : new Error(access));
   }
 }
 
@@ -200,6 +201,6 @@ function makeDataDir(path: string): void {
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 });
   } catch (error) {
-    explain(error as Error);
+    explain(errorOf(error));
   }
 }

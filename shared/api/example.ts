@@ -36,12 +36,12 @@ export function exampleOf(schema: JsonSchema, schemas: Schemas = {}): unknown {
 
 /** An object with its required members, or with all members if none is required. */
 function exampleOfObject({ required, properties }: JsonSchema, schemas: Schemas): unknown {
-  const members = Object.entries((properties ?? {}) as Readonly<Record<string, JsonSchema>>);
-  const shown = required === undefined ? members : members.filter(([name]) => (required as string[]).includes(name));
+  const members = Object.entries(properties ?? {});
+  const shown = required === undefined ? members : members.filter(([name]) => required.includes(name));
   const examples = shown.map(([name, schema]) => [name, exampleOf(schema, schemas)] as const);
   return Object.fromEntries(examples.filter(([, example]) => example !== undefined));
 }
 
 function exampleOfArray({ items, minItems }: JsonSchema, schemas: Schemas): unknown {
-  return Array(Math.max(Number(minItems ?? 1), 1)).fill(exampleOf(items as JsonSchema, schemas));
+  return Array(Math.max(Number(minItems ?? 1), 1)).fill(exampleOf(items ?? {}, schemas));
 }

@@ -6,7 +6,18 @@
  * not need a package that only development installs. A general translation of JSON Schema would take the compiler
  * seconds; this one takes milliseconds.
  */
-export type JsonSchema = Readonly<Record<string, unknown>>;
+export type JsonSchema = {
+  readonly [keyword: string]: unknown;
+  readonly type?: string | readonly string[];
+  readonly properties?: Properties;
+  /** Texts; by type also numbers, since members may be called 0 and 1. */
+  readonly required?: readonly PropertyKey[];
+  readonly items?: JsonSchema;
+  readonly anyOf?: readonly JsonSchema[];
+  readonly enum?: readonly unknown[];
+  readonly format?: string;
+  readonly description?: string;
+};
 type Properties = Readonly<Record<string, JsonSchema>>;
 
 /** The type of the values that a schema accepts. A query's parameter with a default is always present. */

@@ -4,6 +4,7 @@
  * fails in the same way if there is no room, and usually succeeds on a broken disk.
  */
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { memberOf } from './memberOf.ts';
 
 /** For pages, and for the index of a write-ahead log. */
 const FULL: ReadonlySet<unknown> = new Set(['SQLITE_FULL', 'SQLITE_IOERR_SHMSIZE']);
@@ -13,20 +14,20 @@ const PROBE = new Uint8Array(65_536);
 
 /** @param path of the SQLite file. */
 export function isDiskFull(error: unknown, path: string, probe: (path: string) => void = writeBeside): boolean {
-  const code = codeOf(error);
+  const code = memberOf(error, 'code');
   if (FULL.has(code)) return true;
   if (code !== 'SQLITE_IOERR_WRITE') return false;
   try {
     probe(path);
     return false;
   } catch (failure) {
-    return NO_ROOM.has(codeOf(failure));
+    return NO_ROOM.has(memberOf(failure, 'code'));
   }
 }
 
 /** True if SQLite itself reports that nothing was written for lack of space. */
 export function saysDiskFull(error: unknown): boolean {
-  return FULL.has(codeOf(error));
+  return FULL.has(memberOf(error, 'code'));
 }
 
 function writeBeside(path: string): void {
@@ -41,8 +42,4 @@ function writeBeside(path: string): void {
   } finally {
     rmSync(name, { force: true });
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return (error as { readonly code?: unknown } | null)?.code;
 }

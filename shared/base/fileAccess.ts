@@ -4,6 +4,8 @@
  */
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { memberOf } from './memberOf.ts';
+import { errorCode } from './thrown.ts';
 
 /** Errors of the system, and of SQLite, that can be about access. */
 const ABOUT_ACCESS =
@@ -52,9 +54,9 @@ export function refusedFile(directory: string): string | null {
 }
 
 function isAboutAccess(error: unknown): boolean {
-  if (!(error instanceof Error)) return ABOUT_ACCESS.test(String((error as { code?: unknown } | null)?.code));
-  const { code } = error as Error & { readonly code?: unknown };
-  if (typeof code === 'string' && ABOUT_ACCESS.test(code)) return true;
+  if (!(error instanceof Error)) return ABOUT_ACCESS.test(String(memberOf(error, 'code')));
+  const code = errorCode(error);
+  if (code !== undefined && ABOUT_ACCESS.test(code)) return true;
   return SAYS_ACCESS.test(error.message) || (error.cause !== undefined && isAboutAccess(error.cause));
 }
 
@@ -64,7 +66,7 @@ function refusalOf(path: string): string | null {
     accessSync(path, constants.R_OK | constants.W_OK);
     return null;
   } catch (error) {
-    const { code } = error as { readonly code?: unknown };
+    const code = errorCode(error);
     if (code === 'ENOENT') return null;
     if (code === 'EROFS') {
       return `${path} is on a file system that is mounted read-only: mount it for writing, nothing in it is damaged`;

@@ -4,6 +4,7 @@
  */
 import { existsSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
+import { assert } from './assert.ts';
 
 /** Throws, as for any other damaged file, if opening the file would delete its write-ahead log. */
 export function openDatabase(path: string, options: Database.Options = {}): Database.Database {
@@ -14,6 +15,13 @@ export function openDatabase(path: string, options: Database.Options = {}): Data
     throw new Database.SqliteError(text, 'SQLITE_CORRUPT');
   }
   return new Database(path, options);
+}
+
+/** The number that a file keeps for the version of its tables; 0 for a new file. */
+export function userVersion(db: { pragma(source: string, options: { simple: true }): unknown }): number {
+  const version = db.pragma('user_version', { simple: true });
+  assert(typeof version === 'number', 'openDatabase: a version is a number');
+  return version;
 }
 
 function bytesOf(path: string): number {

@@ -8,6 +8,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { settingsOfCompose } from './composeFile.ts';
+import { memberOf } from './memberOf.ts';
+import { errorCode, errorMessage } from './thrown.ts';
 import { settingsOfUnit, UNIT_FOLDERS, unitsIn } from './unitFile.ts';
 
 /** The message is one line for the operator. */
@@ -35,7 +37,7 @@ export function readService(path: string): Service {
   try {
     return { path, isUnit, settings: isUnit ? settingsOfUnit(path) : settingsOfCompose(path) };
   } catch (error) {
-    throw new ServiceError(unreadable(path, error as NodeJS.ErrnoException));
+    throw new ServiceError(unreadable(path, error));
   }
 }
 
@@ -79,7 +81,7 @@ export function adminTokenOf({ path, settings }: Service): string | null {
   try {
     return existsSync(file) || ADMIN_TOKEN_FILE ? textOf(file).trim() : null;
   } catch (error) {
-    throw new ServiceError(`${path}: ${unreadable(file, error as NodeJS.ErrnoException)}`);
+    throw new ServiceError(`${path}: ${unreadable(file, error)}`);
   }
 }
 
@@ -91,8 +93,9 @@ function textOf(path: string): string {
   return readFileSync(path, 'utf8');
 }
 
-function unreadable(path: string, { code, path: file, message }: NodeJS.ErrnoException): string {
+function unreadable(path: string, error: unknown): string {
+  const [code, message] = [errorCode(error), errorMessage(error)];
   if (code === undefined) return message.startsWith(path) ? message : `${path}: ${message}`;
   const hint = code === 'EACCES' ? ': it is for root to read, so run this as root (sudo)' : '';
-  return `${file ?? path} cannot be read (${code})${hint}`;
+  return `${memberOf(error, 'path') ?? path} cannot be read (${code})${hint}`;
 }

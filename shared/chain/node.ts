@@ -164,7 +164,7 @@ function toLog(log: Record<string, unknown>): Log {
 
 function toFields(value: unknown): Record<string, unknown> {
   if (typeof value !== 'object' || value === null) throw malformed('no object');
-  return value as Record<string, unknown>;
+  return { ...value };
 }
 
 function toHexText(value: unknown): Hex {

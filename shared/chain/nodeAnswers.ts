@@ -2,6 +2,7 @@
  * The part of a node's answer that other nodes have to confirm: exactly the fields that the callers of node.ts read, so
  * that a statement of a single node is never used. Two answers agree if their texts are equal.
  */
+import { memberOf } from '../base/memberOf.ts';
 import { NodeUnreachable } from './rpc.ts';
 
 const BLOCK = ['number', 'hash', 'timestamp', 'gasLimit', 'baseFeePerGas'];
@@ -57,7 +58,7 @@ export function numberOf(value: unknown): number | null {
 
 export function fieldOf(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null) throw new NodeUnreachable('malformed answer of the node: no object');
-  return (value as Record<string, unknown>)[name];
+  return memberOf(value, name);
 }
 
 function isAbove(answer: unknown, head: number): boolean {

@@ -4,6 +4,7 @@
  * that a node that hangs holds neither calls nor memory.
  */
 import type { NodeHealth } from '../base/chainFacts.ts';
+import { errorOf } from '../base/errorOf.ts';
 import { NodeUnreachable, QUOTA, type Rpc, RpcError } from './rpc.ts';
 
 const REST_MS = 5000;
@@ -58,7 +59,7 @@ export class NodeStanding {
       this.#well();
       return answer;
     } catch (error) {
-      if (!(error instanceof RpcError)) this.#fails(error as Error, true);
+      if (!(error instanceof RpcError)) this.#fails(errorOf(error), true);
       else if (error.data !== null) this.#well();
       // Most refusals of transactions concern the transaction, and say nothing about the node.
       else if (method !== 'eth_sendRawTransaction') this.#fails(error, QUOTA.test(error.message));

@@ -113,7 +113,8 @@ export class ChainNodes implements Rpc {
     try {
       return await Promise.any(this.#nodes.map((node) => node.ask(method, params)));
     } catch (error) {
-      const { errors } = error as AggregateError;
+      if (!(error instanceof AggregateError)) throw error;
+      const { errors } = error;
       throw errors.find((each) => each instanceof RpcError) ?? errors[0];
     }
   }

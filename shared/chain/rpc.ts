@@ -8,6 +8,7 @@
  */
 
 import { assert } from '../base/assert.ts';
+import { errorOf } from '../base/errorOf.ts';
 import type { Hex } from '../base/hex.ts';
 
 export type Rpc = { call(method: string, params: readonly unknown[]): Promise<unknown> };
@@ -107,7 +108,7 @@ export class HttpRpc implements Rpc {
       return JSON.parse(await readBounded(response));
     } catch (error) {
       // The error of fetch may contain the address.
-      const reason = error instanceof NodeUnreachable ? error.message : (error as Error).name;
+      const reason = error instanceof NodeUnreachable ? error.message : errorOf(error).name;
       throw new NodeUnreachable(`${method}: no answer from the node (${reason})`);
     }
   }

@@ -2,6 +2,7 @@
  * Turns what is to be traded into a signed order: reads the market's grid, its fee, the signing domain and the floor of
  * the maker's nonces once and keeps them, and signs anew what is refused because one of them has changed since.
  */
+import { memberOf } from '../base/memberOf.ts';
 import type { Eip712Domain } from '../crypto/eip712.ts';
 import type { TypedDataAccount } from './accountSigner.ts';
 import { ApiError } from './http.ts';
@@ -93,9 +94,10 @@ export class Placer {
       return kept.feeRateBps !== before;
     }
     if (error.code === 'NONCE_BELOW_FLOOR' && nonce === undefined) {
-      const { nonce_floor } = error.details as Pick<NonceFloor, 'nonce_floor'>;
+      const floor = memberOf(error.details, 'nonce_floor');
+      if (typeof floor !== 'number') return false;
       const of = (maker ?? (await this.#signerOf(reads)).address).toLowerCase();
-      this.#floors.set(of, Promise.resolve(nonce_floor));
+      this.#floors.set(of, Promise.resolve(floor));
       return true;
     }
     if (error.code !== 'INVALID_SIGNATURE') return false;

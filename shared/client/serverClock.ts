@@ -3,6 +3,7 @@
  * stated. Requests are signed with it, so that a machine whose clock is wrong still trades.
  */
 import { type Clock, systemClock } from '../base/clock.ts';
+import { memberOf } from '../base/memberOf.ts';
 import { ApiError } from './http.ts';
 
 const UNAUTHORIZED = 401;
@@ -40,10 +41,11 @@ export class ServerClock implements Clock {
    */
   learns(error: unknown, sentMs: number): boolean {
     if (!(error instanceof ApiError) || error.status !== UNAUTHORIZED) return false;
-    const { step, server_time } = (error.details ?? {}) as { step?: unknown; server_time?: unknown };
-    if (step !== 'timestamp' || !Number.isSafeInteger(server_time)) return false;
+    const serverTime = memberOf(error.details, 'server_time');
+    if (memberOf(error.details, 'step') !== 'timestamp') return false;
+    if (typeof serverTime !== 'number' || !Number.isSafeInteger(serverTime)) return false;
     const before = this.#offsetMs;
-    this.measured(server_time as number, sentMs);
+    this.measured(serverTime, sentMs);
     return Math.abs(this.#offsetMs - before) >= LEAST_OFFSET_MS;
   }
 

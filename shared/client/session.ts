@@ -9,6 +9,7 @@
  *   SESSION-3  Tokens are in private fields only: no error, no JSON and no inspection of a session shows them.
  */
 import { type Clock, systemClock } from '../base/clock.ts';
+import { memberOf } from '../base/memberOf.ts';
 import { Addresses, type BaseUrl } from './addresses.ts';
 import { isRefusal } from './answers.ts';
 import { ApiError, DEFAULT_TIMEOUT_MS, sendRequest } from './http.ts';
@@ -254,7 +255,7 @@ function isFresh({ expiresMs }: SessionTokens, clock: Clock): boolean {
 /** An answer of the exchange to the request itself, such as a wrong signature, is none about the token. */
 function isTokenRefused(error: unknown): boolean {
   if (!isRefusal(error) || error.status !== UNAUTHORIZED) return false;
-  return (error.details as { step?: unknown } | undefined)?.step === 'access_token';
+  return memberOf(error.details, 'step') === 'access_token';
 }
 
 function bearer({ accessToken }: SessionTokens): HeaderFields {

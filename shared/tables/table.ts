@@ -95,6 +95,18 @@ export function select<C extends Columns, const K extends readonly (keyof C & st
   return { sql: names.map((column) => `${name}.${column}`).join(', ') };
 }
 
+/** All columns of the table. */
+export function selectAll<C extends Columns>({
+  name,
+  columns,
+}: Table<C>): Selection<{ readonly [N in keyof C & string]: Value<C[N]> }> {
+  return {
+    sql: Object.keys(columns)
+      .map((column) => `${name}.${column}`)
+      .join(', '),
+  };
+}
+
 /** Writes one row, whose values are bound by name. */
 export function insert({ name, inserted }: Table, conflict = ''): string {
   const values = inserted.map((column) => `@${column}`).join(', ');

@@ -6,6 +6,7 @@ import type { Clock } from '../../../shared/base/clock.ts';
 import { tryParseUnits } from '../../../shared/base/units.ts';
 import type { Desk } from './desk.ts';
 import { type Asked, jsonReply, type Reply, tryParseObject } from './reply.ts';
+import { isCount } from './switches.ts';
 
 const MAX_STEP_MS = 366 * 86_400_000;
 
@@ -44,8 +45,8 @@ export async function answerControl({ desk, clock, step }: Control, asked: Asked
   }
   if (route === 'POST /control/clock') {
     const { advance_ms: ms } = fields;
-    if (!Number.isSafeInteger(ms) || (ms as number) < 0 || (ms as number) > MAX_STEP_MS) return wrong('advance_ms');
-    clock.advance(ms as number);
+    if (!isCount(ms, MAX_STEP_MS)) return wrong('advance_ms');
+    clock.advance(ms);
     return jsonReply(200, { now_ms: clock.nowMs() });
   }
   if (route === 'POST /control/step') {

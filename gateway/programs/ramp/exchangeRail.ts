@@ -14,6 +14,7 @@ import { type Session, signInWithWallet } from '../../../shared/client/session.t
 import type { Eip712Domain } from '../../../shared/crypto/eip712.ts';
 import { type TransferAuthorization, transferDigest } from '../../../shared/crypto/eip3009.ts';
 import type { Arrival, OwnTransfer, OwnTransferState, RailMoment, RampRail } from './rail.ts';
+import { isCount } from './switches.ts';
 
 const PAGE = 100;
 const TIMEOUT_MS = 5000;
@@ -140,6 +141,6 @@ function hexOf(value: unknown, bytes: number): string {
 }
 
 function countOf(value: unknown): number {
-  if (!Number.isSafeInteger(value) || (value as number) < 0) throw new Error('the rail answers no count');
-  return value as number;
+  if (!isCount(value, Number.MAX_SAFE_INTEGER)) throw new Error('the rail answers no count');
+  return value;
 }

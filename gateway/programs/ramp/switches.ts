@@ -77,6 +77,6 @@ function isValue(name: string, value: unknown): boolean {
   return name.endsWith('Ms') ? isCount(value, MAX_DELAY_MS) : typeof value === 'boolean';
 }
 
-function isCount(value: unknown, max: number): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= max;
+export function isCount(value: unknown, max: number): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= max;
 }

@@ -1,6 +1,6 @@
 /** Changes price and quantity of an open order, and first says how that affects its place in the queue. */
 import { html } from 'htm/preact';
-import type { VNode } from 'preact';
+import type { TargetedEvent, VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { sumToDecimal } from '../../../shared/base/units.ts';
 import type { Market, TickSize, UserOrder } from '../../../shared/client/types.ts';
@@ -79,14 +79,14 @@ function OpenForm({ order, market, queued, onDone, onClose, grid }: AmendProps &
   return html`<form class="ticket amend" onSubmit=${onSubmit} aria-label=${`Change the order at ${cents(order.price)}`}
     onKeyDown=${(event: KeyboardEvent) => event.key === 'Escape' && onClose()}>
     <label class="field"><span>New price in cents</span><input ref=${first} inputmode="decimal" autocomplete="off"
-      value=${ticket.cents} onInput=${(event: Event) => change({ cents: typedIn(event) })}
+      value=${ticket.cents} onInput=${(event: Typed) => change({ cents: typedIn(event) })}
       onKeyDown=${onArrow} /></label>
     <label class="field"><span>Tokens still to be filled</span><input inputmode="decimal" autocomplete="off"
-      value=${ticket.size} onInput=${(event: Event) => change({ size: typedIn(event) })} /></label>
+      value=${ticket.size} onInput=${(event: Typed) => change({ size: typedIn(event) })} /></label>
     ${
       kind === 'GTD' &&
       html`<label class="field"><span>Until</span><input type="datetime-local" value=${ticket.expiresAt}
-        onInput=${(event: Event) => change({ expiresAt: typedIn(event) })} /></label>`
+        onInput=${(event: Typed) => change({ expiresAt: typedIn(event) })} /></label>`
     }
     <p class=${'text' in shown ? 'problem' : 'expected'}>${
       'text' in shown ? shown.text : consequence(shown, order, queued, ticksPerUnit)
@@ -113,6 +113,8 @@ function consequence(shown: Preview, order: UserOrder, queued: Queued | undefine
   return `${place} It ties up ${tied}.`;
 }
 
-function typedIn({ target }: Event): string {
-  return (target as HTMLInputElement).value;
+type Typed = TargetedEvent<HTMLInputElement>;
+
+function typedIn({ currentTarget }: Typed): string {
+  return currentTarget.value;
 }

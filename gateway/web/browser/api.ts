@@ -1,6 +1,6 @@
 /** Reads of the HTTP interface, and a hook that keeps a read fresh while its view is shown. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-
+import { errorMessage } from '../../../shared/base/thrown.ts';
 import { isRefusal, isUnanswered, leavesOpen } from '../../../shared/client/answers.ts';
 import { ApiError, sendRequest } from '../../../shared/client/http.ts';
 import { prepareRequest } from '../../../shared/client/request.ts';
@@ -62,7 +62,7 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, everySeconds =
         }
       } catch (error) {
         if (isLeft) return;
-        const { retryAfter } = error as { retryAfter?: number | null };
+        const retryAfter = error instanceof ApiError ? error.retryAfter : null;
         const isFinal = isRefusal(error) && error.status === NOT_FOUND;
         waitMs = isFinal ? 0 : Math.max(waitMs, (retryAfter ?? RETRY_SECONDS) * SECOND_MS);
         const text = isRefusal(error) ? textOf(error) : `${textOf(error)} Trying again.`;
@@ -89,7 +89,7 @@ export function textOf(error: unknown): string {
   if (isRefusal(error)) return refusalOf(error);
   if (error instanceof ApiError) return `No answer of the exchange came (HTTP status ${error.status}).`;
   if (isUnanswered(error)) return 'The exchange does not answer.';
-  return (error as { message?: string }).message || 'This did not work.';
+  return errorMessage(error) || 'This did not work.';
 }
 
 function refusalOf({ code, message, retryAfter }: ApiError): string {

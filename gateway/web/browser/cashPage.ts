@@ -1,6 +1,6 @@
 /** Cashing in and out (RULES.md 16): starts a session at the provider, and shows the sessions of the account. */
 import { html } from 'htm/preact';
-import type { VNode } from 'preact';
+import type { TargetedEvent, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { FiatClient } from '../../../shared/client/fiat.ts';
 import type { FiatKind, FiatSessionRecord } from '../../../shared/client/types.ts';
@@ -83,7 +83,7 @@ function Begin({ kind, title, label, text }: BeginProps): VNode {
   return html`<section class="panel"><h2>${title}</h2><p class="quiet">${text}</p>
     <form onSubmit=${begin}><label class="field"><span>${label} (optional)</span>
       <input inputmode="decimal" autocomplete="off" value=${amount}
-        onInput=${({ target }: Event) => setAmount((target as HTMLInputElement).value)} /></label>
+        onInput=${({ currentTarget }: TargetedEvent<HTMLInputElement>) => setAmount(currentTarget.value)} /></label>
       <p><button type="submit" disabled=${action.isBusy}>Go to the provider</button></p></form>
     <${Outcome} action=${action} /></section>`;
 }

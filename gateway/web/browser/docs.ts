@@ -89,7 +89,8 @@ async function openSearch(frame: HTMLElement): Promise<void> {
 function moveThrough(event: KeyboardEvent, field: HTMLInputElement, list: HTMLElement): void {
   const links = [...list.querySelectorAll('a')];
   const stops: HTMLElement[] = [field, ...links];
-  const at = stops.indexOf(document.activeElement as HTMLElement);
+  const { activeElement } = document;
+  const at = activeElement instanceof HTMLElement ? stops.indexOf(activeElement) : -1;
   if (event.key === 'ArrowDown') stops[Math.min(at + 1, links.length)].focus();
   else if (event.key === 'ArrowUp') stops[Math.max(at - 1, 0)].focus();
   else if (event.key === 'Enter' && at === 0) links[0]?.click();

@@ -1,6 +1,6 @@
 /** Reminders, the longest session, and a timeout during which the account places no orders (RULES.md 11). */
 import { html } from 'htm/preact';
-import type { VNode } from 'preact';
+import type { TargetedEvent, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Preferences, TradingTimeout } from '../../../shared/client/types.ts';
 import { Outcome, useAction } from './action.ts';
@@ -75,8 +75,8 @@ type MinutesProps = {
 };
 
 function Minutes({ label, off, choices, value, isDisabled, onChange }: MinutesProps): VNode {
-  const onSelect = ({ target }: Event): void => {
-    const chosen = (target as HTMLSelectElement).value;
+  const onSelect = ({ currentTarget }: TargetedEvent<HTMLSelectElement>): void => {
+    const chosen = currentTarget.value;
     onChange(chosen === '' ? null : Number(chosen));
   };
   return html`<label class="field"><span>${label}</span>
@@ -123,14 +123,14 @@ function NewTimeout({ onChanged }: { readonly onChanged: () => void }): VNode {
   const chosen = label === 'custom' ? `${hours} hours` : TIMEOUTS.find(([name]) => name === label)![1];
   return html`<h3>Timeout</h3>
     <label class="field"><span>Place no orders for</span>
-      <select value=${label} onChange=${({ target }: Event) =>
-        setLabel((target as HTMLSelectElement).value as TradingTimeout['duration_label'])}>
+      <select value=${label} onChange=${({ currentTarget }: TargetedEvent<HTMLSelectElement>) =>
+        setLabel(TIMEOUTS.find(([name]) => name === currentTarget.value)![0])}>
         ${TIMEOUTS.map(([name, text]) => html`<option key=${name} value=${name}>${text}</option>`)}
       </select></label>
     ${
       label === 'custom' &&
       html`<label class="field"><span>Hours</span><input type="number" min="1" max="8760" value=${hours}
-        onInput=${({ target }: Event) => setHours((target as HTMLInputElement).value)} /></label>`
+        onInput=${({ currentTarget }: TargetedEvent<HTMLInputElement>) => setHours(currentTarget.value)} /></label>`
     }
     ${
       isAsked

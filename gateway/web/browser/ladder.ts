@@ -89,7 +89,9 @@ function moveFocus(event: KeyboardEvent, table: HTMLTableElement | null): void {
   const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
   if (by === undefined || table === null) return;
   const buttons = [...table.querySelectorAll<HTMLButtonElement>('button.price')];
-  const next = buttons[buttons.indexOf(event.target as HTMLButtonElement) + by];
+  const { target } = event;
+  if (!(target instanceof HTMLButtonElement)) return;
+  const next = buttons[buttons.indexOf(target) + by];
   if (next === undefined) return;
   event.preventDefault();
   next.focus();

@@ -36,7 +36,7 @@ export async function untilAnswered<T>(send: () => Promise<T>, onUnanswered: () 
       isUnsettled ||= isLost;
       if (!isLost && !(isUnsettled && isOneOf(error, NOT_YET))) throw error;
       onUnanswered();
-      const waitMs = Math.max(pauseMs, ((error as { retryAfter?: number | null }).retryAfter ?? 0) * SECOND_MS);
+      const waitMs = Math.max(pauseMs, ((error instanceof ApiError ? error.retryAfter : null) ?? 0) * SECOND_MS);
       if (performance.now() - startedMs + waitMs > PATIENCE_MS)
         throw new Error('No answer: the request may have been carried out. Look at your orders before you go on.');
       await new Promise((resolve) => setTimeout(resolve, waitMs));

@@ -8,7 +8,7 @@
  */
 import { useEffect, useState } from 'preact/hooks';
 import { isRefusal } from '../../../shared/client/answers.ts';
-import { openBody, sendRequest } from '../../../shared/client/http.ts';
+import { ApiError, openBody, sendRequest } from '../../../shared/client/http.ts';
 import { type HeaderFields, prepareRequest } from '../../../shared/client/request.ts';
 import { resumeSession, type Session, signInWithProvider, signInWithWallet } from '../../../shared/client/session.ts';
 import type { Profile } from '../../../shared/client/types.ts';
@@ -60,7 +60,7 @@ async function settle(): Promise<void> {
     try {
       await current();
     } catch (error) {
-      const seconds = (error as { retryAfter?: number | null }).retryAfter ?? RETRY_SECONDS;
+      const seconds = (error instanceof ApiError ? error.retryAfter : null) ?? RETRY_SECONDS;
       if (visitor.kind !== 'unknown') break;
       become({ kind: 'unknown', cause: textOf(error) });
       await new Promise((resolve) => setTimeout(resolve, seconds * 1000));

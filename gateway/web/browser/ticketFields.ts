@@ -1,6 +1,6 @@
 /** The fields of the order ticket for the chosen kind of order, each with its problem beside it. */
 import { html } from 'htm/preact';
-import type { ComponentChildren, VNode } from 'preact';
+import type { ComponentChildren, TargetedEvent, VNode } from 'preact';
 import { centsOf, type Kind, type Problem, stepCents, type Ticket } from './preview.ts';
 import { typedDecimal } from './typedNumber.ts';
 
@@ -44,7 +44,7 @@ export function TicketFields(props: FieldsProps): VNode {
   const isResting = kind === 'GTC' || kind === 'GTD';
   return html`
     <${Field} label="Kind"><select value=${kind}
-      onChange=${(event: Event) => onChange({ kind: typedIn(event) as Kind })}>
+      onChange=${(event: Typed) => onChange({ kind: chosenIn(KINDS, event) })}>
       ${KINDS.map(([value, label]) => html`<option key=${value} value=${value}>${label}</option>`)}
     </select></${Field}>
     ${!isMarket && html`<${PriceField} ...${props} />`}
@@ -54,14 +54,14 @@ export function TicketFields(props: FieldsProps): VNode {
       kind === 'GTD' &&
       html`<${Field} label="Until"><input type="datetime-local" value=${ticket.expiresAt}
         ...${invalid(problem, 'expiry')}
-        onInput=${(event: Event) => onChange({ expiresAt: typedIn(event) })} /></${Field}>`
+        onInput=${(event: Typed) => onChange({ expiresAt: typedIn(event) })} /></${Field}>`
     }
     <p id=${PROBLEM_ID} class="problem">${problem?.text ?? ''}</p>
     <details class="more-fields"><summary>More</summary>
       ${isResting ? html`<${PostOnlyField} ...${props} />` : html`<${LeastNetField} ...${props} />`}
       <${Field} label="If it meets your own order">
         <select value=${ticket.selfTrade}
-          onChange=${(event: Event) => onChange({ selfTrade: typedIn(event) as Ticket['selfTrade'] })}>
+          onChange=${(event: Typed) => onChange({ selfTrade: chosenIn(SELF_TRADES, event) })}>
           ${SELF_TRADES.map(([value, label]) => html`<option key=${value} value=${value}>${label}</option>`)}
         </select></${Field}>
       <p class="quiet">Arrow keys change price and size, with Shift ten steps. Alt+B buys, Alt+S sells.</p>
@@ -81,7 +81,7 @@ function PriceField({ ticket, ticksPerUnit, problem, onChange }: FieldsProps): V
   return html`<div class="field"><label for="ticket-price">Price in cents</label><span class="stepper">
     <button type="button" tabindex="-1" aria-label="A tick lower" onClick=${() => step(-1)}>−</button>
     <input id="ticket-price" inputmode="decimal" autocomplete="off" name="price" value=${ticket.cents}
-      ...${invalid(problem, 'price')} onInput=${(event: Event) => onChange({ cents: typedIn(event) })}
+      ...${invalid(problem, 'price')} onInput=${(event: Typed) => onChange({ cents: typedIn(event) })}
       onKeyDown=${arrows(step)} />
     <button type="button" tabindex="-1" aria-label="A tick higher" onClick=${() => step(1)}>+</button>
   </span></div>`;
@@ -90,7 +90,7 @@ function PriceField({ ticket, ticksPerUnit, problem, onChange }: FieldsProps): V
 function SizeField({ ticket, problem, onChange, onShare }: FieldsProps): VNode {
   const step = (by: number): void => onChange({ size: stepped(ticket.size, by) });
   return html`<${Field} label="Tokens"><input inputmode="decimal" autocomplete="off" name="size" value=${ticket.size}
-    ...${invalid(problem, 'size')} onInput=${(event: Event) => onChange({ size: typedIn(event) })}
+    ...${invalid(problem, 'size')} onInput=${(event: Typed) => onChange({ size: typedIn(event) })}
     onKeyDown=${arrows(step)} /></${Field}>
     <${Shares} onShare=${onShare} />`;
 }
@@ -99,7 +99,7 @@ function BudgetField({ ticket, problem, onChange, onShare }: FieldsProps): VNode
   const step = (by: number): void => onChange({ budget: stepped(ticket.budget, by) });
   return html`<${Field} label="Dollars to spend"><input inputmode="decimal" autocomplete="off" name="budget"
     value=${ticket.budget} ...${invalid(problem, 'budget')} onKeyDown=${arrows(step)}
-    onInput=${(event: Event) => onChange({ budget: typedIn(event) })} /></${Field}>
+    onInput=${(event: Typed) => onChange({ budget: typedIn(event) })} /></${Field}>
     <${Shares} onShare=${onShare} />`;
 }
 
@@ -112,7 +112,7 @@ function Shares({ onShare }: Pick<FieldsProps, 'onShare'>): VNode {
 function SlippageField({ ticket, ticksPerUnit, onChange }: FieldsProps): VNode {
   const cents = (ticks: number): string => `${centsOf(ticks, ticksPerUnit)}¢ worse`;
   return html`<${Field} label="If the book moves"><select value=${ticket.slippageTicks}
-    onChange=${(event: Event) => onChange({ slippageTicks: Number(typedIn(event)) })}>
+    onChange=${(event: Typed) => onChange({ slippageTicks: Number(typedIn(event)) })}>
     ${SLIPPAGES.map(
       (ticks) =>
         html`<option key=${ticks} value=${ticks}>${
@@ -124,7 +124,8 @@ function SlippageField({ ticket, ticksPerUnit, onChange }: FieldsProps): VNode {
 
 function PostOnlyField({ ticket, onChange }: FieldsProps): VNode {
   return html`<label class="check"><input type="checkbox" checked=${ticket.isPostOnly}
-    onChange=${({ target }: Event) => onChange({ isPostOnly: (target as HTMLInputElement).checked })} />
+    onChange=${({ currentTarget }: TargetedEvent<HTMLInputElement>) =>
+      onChange({ isPostOnly: currentTarget.checked })} />
     <span>Post-only: refuse it if it would trade at once</span></label>`;
 }
 
@@ -132,7 +133,7 @@ function LeastNetField({ ticket, problem, onChange }: FieldsProps): VNode {
   const asset = ticket.side === 'BUY' ? 'tokens' : 'dollars';
   return html`<${Field} label=${`At least, in ${asset}`}><input inputmode="decimal" autocomplete="off" name="net"
     value=${ticket.leastNet} placeholder="any" ...${invalid(problem, 'net')}
-    onInput=${(event: Event) => onChange({ leastNet: typedIn(event) })} /></${Field}>`;
+    onInput=${(event: Typed) => onChange({ leastNet: typedIn(event) })} /></${Field}>`;
 }
 
 function Field({ label, children }: { readonly label: string; readonly children?: ComponentChildren }): VNode {
@@ -158,6 +159,13 @@ function stepped(text: string, by: number): string {
   return String(Math.max(TOKEN, next) / TOKEN);
 }
 
-function typedIn({ target }: Event): string {
-  return (target as HTMLInputElement | HTMLSelectElement).value;
+/** One of the options of the field. */
+function chosenIn<V extends string>(choices: readonly (readonly [V, string])[], event: Typed): V {
+  return choices.find(([value]) => value === typedIn(event))![0];
+}
+
+type Typed = TargetedEvent<HTMLInputElement | HTMLSelectElement>;
+
+function typedIn({ currentTarget }: Typed): string {
+  return currentTarget.value;
 }

@@ -1,6 +1,6 @@
 /** The wallets of the account and the keys that may sign for them (RULES.md 15.40 to 15.45). */
 import { html } from 'htm/preact';
-import type { VNode } from 'preact';
+import type { TargetedEvent, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Profile, WalletDelegates } from '../../../shared/client/types.ts';
 import { WalletsClient } from '../../../shared/client/wallets.ts';
@@ -95,7 +95,7 @@ type DelegatesProps = Pick<LinkedWalletProps, 'address' | 'action' | 'onChange'>
 /** The list is loaded when it is opened. */
 function DelegateList(props: DelegatesProps): VNode {
   const [isOpen, setOpen] = useState(false);
-  const onToggle = ({ target }: Event): void => setOpen((target as HTMLDetailsElement).open);
+  const onToggle = ({ currentTarget }: TargetedEvent<HTMLDetailsElement>): void => setOpen(currentTarget.open);
   return html`<details class="more-fields" onToggle=${onToggle}><summary>Keys that may sign for it</summary>
     ${isOpen && html`<${OpenDelegates} ...${props} />`}</details>`;
 }
@@ -138,7 +138,7 @@ function OpenDelegates({ address, action, onChange }: DelegatesProps): VNode {
     )}</ul>
     <form onSubmit=${add}><label class="field"><span>Address of a key</span>
       <input autocomplete="off" spellcheck=${false} value=${signer} placeholder="0x…"
-        onInput=${({ target }: Event) => setSigner((target as HTMLInputElement).value)} /></label>
+        onInput=${({ currentTarget }: TargetedEvent<HTMLInputElement>) => setSigner(currentTarget.value)} /></label>
       <p><button type="submit" class="small" disabled=${action.isBusy}>Let it sign</button></p></form>
   `;
 }

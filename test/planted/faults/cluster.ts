@@ -557,8 +557,8 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
   {
     name: 'rows of unknown outcome are sent again before the log was read',
     file: 'engine/replication/shipper.ts',
-    search: 'this.#isInDoubt = true;\n      this.#noteFailure(error as Error);',
-    replace: 'this.#sentEnd = after;\n      this.#noteFailure(error as Error);',
+    search: 'this.#isInDoubt = true;\n      this.#noteFailure(errorOf(error));',
+    replace: 'this.#sentEnd = after;\n      this.#noteFailure(errorOf(error));',
     caughtBy: SHIPPER,
   },
   {

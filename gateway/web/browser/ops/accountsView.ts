@@ -1,6 +1,6 @@
 /** An account: its state, and its remaining rights. */
 import { html } from 'htm/preact';
-import type { VNode } from 'preact';
+import type { TargetedEvent, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { AdminClient } from '../../../../shared/client/admin.ts';
 import type { AccountStateName, ProfileWithBalance, Wallets } from '../../../../shared/client/types.ts';
@@ -23,9 +23,9 @@ export function AccountsView(props: ViewProps): VNode {
   const { client } = props;
   const [chosen, setChosen] = useState<string | null>(null);
   const [fault, setFault] = useState<string | null>(null);
-  const search = (event: Event): void => {
+  const search = (event: TargetedEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    const text = String(new FormData(event.target as HTMLFormElement).get('id') ?? '').trim();
+    const text = String(new FormData(event.currentTarget).get('id') ?? '').trim();
     setFault(null);
     setChosen(null);
     if (text === '') return;

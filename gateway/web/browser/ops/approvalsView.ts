@@ -102,8 +102,8 @@ function requestOf({ kind, request }: Approval): string {
 
 /** The changed fields in words, each with its value before and after. */
 function termsOf(change: unknown, replaces: unknown): string {
-  const before = replaces as Readonly<Record<string, unknown>>;
-  const words = Object.entries(change as object).map(([name, value]) => {
+  const before: Readonly<Record<string, unknown>> = { ...(replaces ?? {}) };
+  const words = Object.entries(change ?? {}).map(([name, value]) => {
     const from = name in before ? ` from ${JSON.stringify(before[name])}` : '';
     return `${name}${from} to ${JSON.stringify(value)}`;
   });

@@ -1,6 +1,6 @@
 /** The audit log: changes by administrators, each with its result; newest first, a page at a time. */
 import { html } from 'htm/preact';
-import type { VNode } from 'preact';
+import type { TargetedEvent, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { AuditPage, AuditQuery, AuditRecord } from '../../../../shared/client/types.ts';
 import { useLoaded } from '../api.ts';
@@ -33,9 +33,9 @@ export function AuditView({ client }: ViewProps): VNode {
   const [round, setRound] = useState(0);
   const query: AuditQuery = { ...filter, limit: A_PAGE, cursor: cursors.at(-1) };
   const { value, error } = useLoaded<AuditPage>(JSON.stringify(query), () => client.audit(query), 0, round);
-  const apply = (event: Event): void => {
+  const apply = (event: TargetedEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    const fields = new FormData(event.target as HTMLFormElement);
+    const fields = new FormData(event.currentTarget);
     const given = [...fields].filter(([, text]) => text !== '');
     setFilter(Object.fromEntries(given) as Filter);
     setCursors([]);

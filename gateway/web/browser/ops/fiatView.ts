@@ -1,6 +1,6 @@
 /** Cashing in and out: the queues, the sessions that need a person, and the history of a session. */
 import { html } from 'htm/preact';
-import type { VNode } from 'preact';
+import type { TargetedEvent, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { OperatedFiatSession, OperatedFiatSessions } from '../../../../shared/client/types.ts';
 import { useLoaded } from '../api.ts';
@@ -19,9 +19,9 @@ export function FiatView({ client }: ViewProps): VNode {
   const [chosen, setChosen] = useState<string | null>(null);
   const load = (): Promise<OperatedFiatSessions> => client.fiatSessions({ alarmed: isAlarmed, limit: A_PAGE });
   const { value, error } = useLoaded<OperatedFiatSessions>(`fiat ${isAlarmed}`, load, REFRESH_SECONDS);
-  const find = (event: Event): void => {
+  const find = (event: TargetedEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    const id = String(new FormData(event.target as HTMLFormElement).get('id') ?? '').trim();
+    const id = String(new FormData(event.currentTarget).get('id') ?? '').trim();
     setChosen(id === '' ? null : id);
   };
   return html`
@@ -30,8 +30,8 @@ export function FiatView({ client }: ViewProps): VNode {
     <section class="panel">
       <h2>Sessions</h2>
       <form class="row" onSubmit=${find}>
-        <label>Show <select onChange=${(event: Event) => {
-          setAlarmed((event.target as HTMLSelectElement).value === 'alarmed');
+        <label>Show <select onChange=${({ currentTarget }: TargetedEvent<HTMLSelectElement>) => {
+          setAlarmed(currentTarget.value === 'alarmed');
         }}>
           <option value="alarmed">those with an alarm</option><option value="newest">the newest</option>
         </select></label>
@@ -49,9 +49,7 @@ export function FiatView({ client }: ViewProps): VNode {
 }
 
 function Queues({ queues }: Pick<OperatedFiatSessions, 'queues'>): VNode {
-  const states = Object.entries(queues.by_state as Readonly<Record<string, number>>).sort(([a], [b]) =>
-    a < b ? -1 : 1,
-  );
+  const states = Object.entries<number>(queues.by_state).sort(([a], [b]) => (a < b ? -1 : 1));
   const tiles: [string, string][] = [
     ['Open sessions', count(queues.open)],
     ['With an alarm', count(queues.alarmed)],

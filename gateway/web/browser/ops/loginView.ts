@@ -1,6 +1,6 @@
 /** The sign-in: the exchange checks the operator's token before the page keeps it. */
 import { html } from 'htm/preact';
-import type { VNode } from 'preact';
+import type { TargetedEvent, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { textOf } from '../api.ts';
 import { clientWith } from './access.ts';
@@ -10,9 +10,9 @@ type LoginProps = { readonly notice: string | null; readonly onToken: (token: st
 export function LoginView({ notice, onToken }: LoginProps): VNode {
   const [error, setError] = useState<string | null>(notice);
   const [isBusy, setBusy] = useState(false);
-  const signIn = async (event: Event): Promise<void> => {
+  const signIn = async (event: TargetedEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();
-    const token = String(new FormData(event.target as HTMLFormElement).get('token') ?? '').trim();
+    const token = String(new FormData(event.currentTarget).get('token') ?? '').trim();
     if (token === '') return;
     setBusy(true);
     setError(null);

@@ -1,6 +1,6 @@
 /** Markets: found by id or by words, and locked, opened and decided here. */
 import { html } from 'htm/preact';
-import type { VNode } from 'preact';
+import type { TargetedEvent, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { BrowsedEvents, Market, StageStep } from '../../../../shared/client/types.ts';
 import { get, useLoaded } from '../api.ts';
@@ -20,9 +20,9 @@ type Found = { readonly id: string; readonly title: string };
 export function MarketsView(props: ViewProps): VNode {
   const [words, setWords] = useState('');
   const [chosen, setChosen] = useState<string | null>(null);
-  const search = (event: Event): void => {
+  const search = (event: TargetedEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    const text = String(new FormData(event.target as HTMLFormElement).get('words') ?? '').trim();
+    const text = String(new FormData(event.currentTarget).get('words') ?? '').trim();
     setWords(text);
     setChosen(UUID.test(text) ? text.toLowerCase() : null);
   };

@@ -1,6 +1,6 @@
 /** The first view: problems in words, the numbers that show whether the exchange works, and their last minutes. */
 import { html } from 'htm/preact';
-import type { VNode } from 'preact';
+import type { TargetedEvent, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { StageStep } from '../../../../shared/client/types.ts';
 import { Action } from './action.ts';
@@ -114,7 +114,8 @@ function Charts({ reports: { samples }, last }: ViewProps): VNode {
     ]} />
     <${Chart} ...${chart} title="Latency of a route" format=${seconds} lines=${p50p99(samples, ofRoute(route))}>
       <label class="route">Route
-        <select value=${route} onChange=${(event: Event) => setRoute((event.target as HTMLSelectElement).value)}>
+        <select value=${route}
+          onChange=${({ currentTarget }: TargetedEvent<HTMLSelectElement>) => setRoute(currentTarget.value)}>
           ${names.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
         </select>
       </label>

@@ -4,7 +4,7 @@ import { command, type Result } from '../frame/command.ts';
 import type { Context } from '../frame/context.ts';
 import { UsageError } from '../frame/errors.ts';
 import { MARKET_WORDS, MarketNames } from '../frame/marketNames.ts';
-import { numberOf, unitsOf } from '../frame/orderForm.ts';
+import { optionalNumber, unitsOf } from '../frame/orderForm.ts';
 import { nextLine, PAGE_OPTIONS, pageQuery } from '../frame/pages.ts';
 import { columns, decimal, facts, type Row, shownPrice } from '../frame/text.ts';
 
@@ -99,10 +99,9 @@ const activity = command({
   examples: ['activity --limit 20', 'activity --type fill --json'],
   json: 'the answer of GET /v1/user/activity',
   run: async (context, given) => {
-    const type = given.type as 'fill' | undefined;
     const client = await context.client();
     const market_id = given.market && (await context.marketId(given.market));
-    const answer = await client.userActivity({ market_id, type, ...pageQuery(given) });
+    const answer = await client.userActivity({ market_id, type: given.type, ...pageQuery(given) });
     const names = await MarketNames.of(context, client, answer.activity);
     const rows = answer.activity.map((row) => [
       row.created_at,
@@ -132,8 +131,8 @@ const funds = command({
   examples: ['funds', 'funds --json'],
   json: 'the answer of GET /v1/user/fund-movements',
   run: async (context, { limit, offset }) => {
-    const query = { ...pageQuery({ limit, cursor: undefined }), offset: offset && numberOf('offset', offset) };
-    const answer = await (await context.client()).ledger.fundMovements(query as { limit?: number; offset?: number });
+    const query = { ...pageQuery({ limit, cursor: undefined }), offset: optionalNumber('offset', offset) };
+    const answer = await (await context.client()).ledger.fundMovements(query);
     const rows = answer.movements.map((row) => [
       row.created_at,
       row.type,

@@ -1,5 +1,5 @@
 /** Operators' commands for accounts: people, their wallets, their state and their money. */
-import type { AccountStateName, NewUser, Profile } from '../../types.ts';
+import type { Profile } from '../../types.ts';
 import { ACCOUNT_WORDS } from '../frame/accountNames.ts';
 import { command, type OptionSpecs, type Result } from '../frame/command.ts';
 import { numberOf, unitsOf } from '../frame/orderForm.ts';
@@ -43,9 +43,13 @@ export const ADMIN_ACCOUNTS = [
     examples: ['admin accounts create --wallet 0x… --name Ada'],
     json: 'the answer of POST /admin/users',
     run: async (context, { wallet, name, email, role }) => {
-      const fields = { wallet_address: wallet, display_name: name, email, role };
-      const given = Object.entries(fields).filter(([, value]) => value !== undefined);
-      return profileResult(await context.admin().createUser(Object.fromEntries(given) as NewUser));
+      const fields = {
+        ...(wallet === undefined ? {} : { wallet_address: wallet }),
+        ...(name === undefined ? {} : { display_name: name }),
+        ...(email === undefined ? {} : { email }),
+        ...(role === undefined ? {} : { role }),
+      };
+      return profileResult(await context.admin().createUser(fields));
     },
   }),
   command({
@@ -57,9 +61,7 @@ export const ADMIN_ACCOUNTS = [
     examples: ['admin accounts state 0190a0b0-… frozen'],
     json: 'the answer of PUT /admin/users/{id}/state',
     run: async (context, { user, state }) => {
-      const answer = await context
-        .admin()
-        .setAccountState(await context.operated.accountId(user), state as AccountStateName);
+      const answer = await context.admin().setAccountState(await context.operated.accountId(user), state);
       return { value: answer, lines: [`${answer.id} is ${answer.state}; ${answer.orders_cancelled} orders cancelled`] };
     },
   }),

@@ -72,7 +72,7 @@ function rowsOf(text: string): Rows {
   return lines.map((line, index) => {
     const fields = line.split(',');
     if (fields.length !== 6) throw new UsageError(`line ${index + 2} of the file has ${fields.length} columns, not 6`);
-    const [transaction_id, reference, kind, status, amount, currency] = fields as [string, ...string[]];
+    const [transaction_id, reference, kind, status, amount, currency] = fields;
     // The exchange refuses texts that it does not know.
     return { transaction_id, reference, kind, status, amount, currency } as Rows[number];
   });

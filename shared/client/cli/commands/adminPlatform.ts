@@ -1,9 +1,9 @@
 /** Operators' commands for the exchange as a whole: state, pause, approvals, audit log, operators. */
 import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs';
-import type { Ledger, OperatorRole, PlatformStages, StageName } from '../../types.ts';
+import type { Ledger, PlatformStages, StageName } from '../../types.ts';
 import { command } from '../frame/command.ts';
 import { UsageError } from '../frame/errors.ts';
-import { numberOf } from '../frame/orderForm.ts';
+import { numberOf, optionalNumber } from '../frame/orderForm.ts';
 import { OWNER_ONLY } from '../frame/ownerFile.ts';
 import { nextLine, PAGE_OPTIONS } from '../frame/pages.ts';
 import { columns, decimal, facts } from '../frame/text.ts';
@@ -133,7 +133,7 @@ export const ADMIN_PLATFORM = [
     examples: ['admin drill NOT_MATCHING_LEADER on'],
     json: 'the answer of POST /admin/platform/drills',
     run: async (context, { refusal, state }) => {
-      const answer = await context.admin().setDrill(refusal as (typeof DRILLS)[number], state === 'on');
+      const answer = await context.admin().setDrill(refusal, state === 'on');
       return { value: answer, lines: [`drills: ${answer.drills.join(' ') || 'none'}`] };
     },
   }),
@@ -157,8 +157,8 @@ export const ADMIN_PLATFORM = [
     examples: ['admin approvals list'],
     json: 'the answer of GET /admin/approvals',
     run: async (context, { limit, cursor }) => {
-      const query = { limit: limit && numberOf('limit', limit), cursor: cursor && numberOf('cursor', cursor) };
-      const answer = await context.admin().approvals(query as { limit?: number; cursor?: number });
+      const query = { limit: optionalNumber('limit', limit), cursor: optionalNumber('cursor', cursor) };
+      const answer = await context.admin().approvals(query);
       const rows = answer.approvals.map((row) => [
         row.id,
         row.kind,
@@ -260,17 +260,17 @@ export const ADMIN_PLATFORM = [
     run: async (context, { name, roles, 'token-to': file }) => {
       // The file is opened before the request, because the token is shown only once; an existing file keeps its owner.
       const opened = file === undefined ? null : openSync(file, 'a', OWNER_ONLY);
-      const answer = await context.admin().createOperator({ name, roles: roles as OperatorRole[] });
+      const answer = await context.admin().createOperator({ name, roles });
       const { token, ...rest } = answer;
       if (opened !== null) {
         ftruncateSync(opened);
         writeSync(opened, token);
         closeSync(opened);
       }
-      const shown = opened === null ? ['token', token] : ['token in', file];
+      const shown: [string, string] = opened === null ? ['token', token] : ['token in', file!];
       return {
         value: opened === null ? answer : rest,
-        lines: facts([['operator', answer.id], ['name', answer.name], shown as [string, string]]),
+        lines: facts([['operator', answer.id], ['name', answer.name], shown]),
       };
     },
   }),

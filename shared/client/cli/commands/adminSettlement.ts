@@ -1,6 +1,6 @@
 /** Operators' commands for an exchange on a chain: trades that the contract refuses, and waiting money. */
 import { command } from '../frame/command.ts';
-import { numberOf } from '../frame/orderForm.ts';
+import { optionalNumber } from '../frame/orderForm.ts';
 import { nextLine, PAGE_OPTIONS } from '../frame/pages.ts';
 import { columns, decimal } from '../frame/text.ts';
 
@@ -15,8 +15,8 @@ export const ADMIN_SETTLEMENT = [
     examples: ['admin trades failed'],
     json: 'the answer of GET /admin/settlement/failed',
     run: async (context, { limit, cursor }) => {
-      const query = { limit: limit && numberOf('limit', limit), cursor: cursor && numberOf('cursor', cursor) };
-      const answer = await context.admin().failedTrades(query as { limit?: number; cursor?: number });
+      const query = { limit: optionalNumber('limit', limit), cursor: optionalNumber('cursor', cursor) };
+      const answer = await context.admin().failedTrades(query);
       const rows = answer.trades.map((row) => [
         row.trade_id,
         row.market_id,
@@ -61,8 +61,8 @@ export const ADMIN_SETTLEMENT = [
     examples: ['admin money'],
     json: 'the answer of GET /admin/settlement/money',
     run: async (context, { limit, offset }) => {
-      const query = { limit: limit && numberOf('limit', limit), offset: offset && numberOf('offset', offset) };
-      const answer = await context.admin().waitingMoney(query as { limit?: number; offset?: number });
+      const query = { limit: optionalNumber('limit', limit), offset: optionalNumber('offset', offset) };
+      const answer = await context.admin().waitingMoney(query);
       const rows = answer.movements.map((row) => [
         row.found_at,
         row.kind,

@@ -1,9 +1,8 @@
 /** Buying and selling at the present prices, for a sum or a quantity. */
-import type { SideName } from '../../types.ts';
 import { command } from '../frame/command.ts';
 import { UsageError } from '../frame/errors.ts';
 import { MARKET_WORDS } from '../frame/marketNames.ts';
-import { ORDER_OPTIONS } from '../frame/orderForm.ts';
+import { ORDER_OPTIONS, SIDE_OF } from '../frame/orderForm.ts';
 import { signGiven } from '../frame/signing.ts';
 import { amountOf, MARKET_ORDER_OPTIONS, takingOf } from '../frame/taking.ts';
 import { decimal, shownPrice } from '../frame/text.ts';
@@ -61,7 +60,7 @@ export const BUYING = (['buy', 'sell'] as const).map((side) =>
       const client = await context.client();
       const marketId = await context.marketId(given.market);
       const wanted = {
-        side: side.toUpperCase() as SideName,
+        side: SIDE_OF[side],
         outcome: await context.outcome(marketId, given.outcome),
         maxSlippage: given['max-slippage'],
       };
@@ -79,7 +78,7 @@ export const BUYING = (['buy', 'sell'] as const).map((side) =>
         return { value, lines };
       }
       for (const line of lines) context.note(line);
-      const order = { ...NOT_GIVEN, ...given, market: marketId, side, price, size, tif: 'fak' };
+      const order = { ...NOT_GIVEN, ...given, market: marketId, side, price, size, tif: 'fak' as const };
       return sendSigned(context, client, await signGiven(context, client, order), {});
     },
   }),

@@ -62,7 +62,7 @@ export const FIAT = [
     json: 'the answer of GET /v1/user/fiat/sessions',
     run: async (context, { kind, status, limit, offset }) => {
       const { fiat } = await context.client();
-      const filter = { kind: kind as 'onramp', status: status as 'created' };
+      const filter = { ...(kind === undefined ? {} : { kind }), ...(status === undefined ? {} : { status }) };
       const page = await fiat.list({ ...filter, limit: numberOf('limit', limit), offset: numberOf('offset', offset) });
       const rows = page.sessions.map((row) => [row.id, row.kind, row.status, amountOf(row), row.created_at]);
       return { value: page, lines: columns(['session', 'kind', 'status', 'amount', 'since'], rows, 'no sessions') };

@@ -34,7 +34,7 @@ export const TIMEOUTS = [
       if ((length === 'custom') !== (hours !== undefined)) throw new UsageError('custom needs --hours, and no other');
       const custom_hours = hours === undefined ? null : numberOf('hours', hours);
       const { gaming } = await context.client();
-      const answer = await gaming.startTimeout({ duration_label: length as '24h', custom_hours });
+      const answer = await gaming.startTimeout({ duration_label: length, custom_hours });
       return { value: answer, lines: [`no new orders until ${answer.ends_at}`] };
     },
   }),

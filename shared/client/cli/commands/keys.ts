@@ -1,7 +1,6 @@
 /** API keys. An operator issues them (RULES.md 4); `limits` and `doctor` show their owner what a key may do. */
 import { SCOPE_NAMES, TIER_NAMES, TIER_REQUESTS_PER_SECOND } from '../../../api/accounts.ts';
 import type { ExchangeClient } from '../../client.ts';
-import type { Scope, TierName } from '../../types.ts';
 import { ACCOUNT_WORDS } from '../frame/accountNames.ts';
 import { command } from '../frame/command.ts';
 import type { Context } from '../frame/context.ts';
@@ -37,8 +36,8 @@ export const KEYS = [
       const ips = given['allow-ip'];
       const expires = given['expires-at'];
       const key = await context.admin().createApiKey(await userOf(context, given.user), {
-        scopes: (given.scopes.length === 0 ? [...SCOPE_NAMES] : given.scopes) as Scope[],
-        tier: given.tier as TierName,
+        scopes: given.scopes.length === 0 ? [...SCOPE_NAMES] : given.scopes,
+        tier: given.tier,
         ...(expires === undefined ? {} : { expires_at: timeOf('expires-at', expires) }),
         ...(ips.length === 0 ? {} : { allowed_ips: ips }),
       });

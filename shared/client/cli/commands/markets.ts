@@ -2,7 +2,7 @@
 import { CANDLE_INTERVALS } from '../../../api/candles.ts';
 import { MARKET_STATUS_NAMES } from '../../../base/codes.ts';
 import type { ExchangeClient } from '../../client.ts';
-import type { Candles, CandlesQuery, Market, MarketEvent, Ticker } from '../../types.ts';
+import type { Candles, Market, MarketEvent, Ticker } from '../../types.ts';
 import { command, type OptionSpecs } from '../frame/command.ts';
 import type { Context } from '../frame/context.ts';
 import { MARKET_WORDS, MarketNames } from '../frame/marketNames.ts';
@@ -117,7 +117,7 @@ export const MARKETS = [
     run: async (context, { market, interval, outcome, from, to, limit }) => {
       const id = await context.marketId(market);
       const answer = await (await context.reader()).candles(id, {
-        ...{ interval: interval as CandlesQuery['interval'], outcome_index: await context.outcome(id, outcome) },
+        ...{ interval, outcome_index: await context.outcome(id, outcome) },
         ...{ from, to, limit: numberOf('limit', limit) },
       });
       return { value: answer, lines: candleLines(answer) };

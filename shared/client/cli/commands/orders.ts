@@ -9,7 +9,7 @@ import { command, type Result } from '../frame/command.ts';
 import type { Context } from '../frame/context.ts';
 import { UsageError } from '../frame/errors.ts';
 import { MarketNames } from '../frame/marketNames.ts';
-import { numberOf, unitsOf } from '../frame/orderForm.ts';
+import { numberOf, SIDE_OF, unitsOf } from '../frame/orderForm.ts';
 import { OUTCOME_OPTION } from '../frame/outcomeNames.ts';
 import { nextLine, PAGE_OPTIONS, pageQuery } from '../frame/pages.ts';
 import { pause, writeLine } from '../frame/terminal.ts';
@@ -81,7 +81,7 @@ const orders = command({
       return { value: open, lines: orderRows(open, await MarketNames.of(context, client, open)) };
     }
     const status = given.open ? 'open,partially_filled' : given.status;
-    const side = given.side?.toUpperCase() as 'BUY' | 'SELL' | undefined;
+    const side = given.side && SIDE_OF[given.side];
     const answer = await client.userOrders({ status, side, since: given.since, ...pageQuery(given) });
     const names = await MarketNames.of(context, client, answer.orders);
     return { value: answer, lines: [...orderRows(answer.orders, names), ...nextLine(answer.next_cursor)] };

@@ -1,4 +1,5 @@
 /** Signing, placing, amending and replacing orders. */
+import { errorOf } from '../../../base/errorOf.ts';
 import { leavesOpen } from '../../answers.ts';
 import type { ExchangeClient, PlacingOptions } from '../../client.ts';
 import type { SignedOrder, SigningOptions } from '../../order.ts';
@@ -16,6 +17,8 @@ import {
   ORDER_OPTIONS,
   type OrderGiven,
   optionalParts,
+  SIDE_OF,
+  type SideWord,
   termsOf,
 } from '../frame/orderForm.ts';
 import { OUTCOME_OPTION, outcomeOf } from '../frame/outcomeNames.ts';
@@ -171,7 +174,7 @@ async function signChanged(
   context: Context,
   client: ExchangeClient,
   given: Changed,
-  side?: string,
+  side?: SideWord,
 ): Promise<{ order: SignedOrder; terms: MarketTerms; remaining: string }> {
   const old = await client.getOrder(given.hash);
   if (old.status !== 'open' && old.status !== 'partially_filled') throw new UsageError(`the order is ${old.status}`);
@@ -181,7 +184,7 @@ async function signChanged(
   if (given.tif === undefined && !isTimed && old.time_in_force === 'GTD') {
     throw new UsageError('the old order is GTD: give --expires-in or --expires-at');
   }
-  const sideName = (side?.toUpperCase() ?? old.side) as OrderRecord['side'];
+  const sideName = side === undefined ? old.side : SIDE_OF[side];
   const intent = {
     ...parts,
     side: sideName,
@@ -222,7 +225,7 @@ async function answered(orders: readonly SignedOrder[], send: () => Promise<Resu
   } catch (error) {
     if (!leavesOpen(error)) throw error;
     const hashes = orders.map(({ orderHash }) => orderHash);
-    throw new UnknownOrdersError(hashes, error as Error);
+    throw new UnknownOrdersError(hashes, errorOf(error));
   }
 }
 

@@ -53,7 +53,7 @@ const watch = command({
       candles: () =>
         stream.openCandles({
           markets,
-          interval: (interval ?? '1m') as (typeof CANDLE_INTERVALS)[number],
+          interval: interval ?? '1m',
           outcomeIndex,
         }),
     };

@@ -4,7 +4,8 @@
  */
 import { isIP } from 'node:net';
 import { connect, type PeerCertificate } from 'node:tls';
-import { errorMessage } from '../../../base/thrown.ts';
+import { memberOf } from '../../../base/memberOf.ts';
+import { errorCode, errorMessage } from '../../../base/thrown.ts';
 import { ApiError } from '../../http.ts';
 import { explain } from '../frame/explain.ts';
 import { type Finding, fail, ok, type Patient, skip, warn } from './finding.ts';
@@ -65,8 +66,8 @@ export async function checkReached(patient: Patient): Promise<Finding> {
         advice,
       );
     }
-    const { cause } = error as { cause?: { code?: string; errors?: { code?: string }[] } };
-    const code = cause?.code ?? cause?.errors?.[0]?.code ?? '';
+    const cause = memberOf(error, 'cause');
+    const code = errorCode(cause) ?? (cause instanceof AggregateError ? errorCode(cause.errors[0]) : undefined) ?? '';
     const [fault, advice] = CONNECTION_FAULTS[code] ?? [explain(error).failure.error, 'check --url and the network'];
     return fail('reachable', `${context.baseUrl}: ${fault}${code === '' ? '' : ` (${code})`}`, advice);
   }

@@ -1,4 +1,5 @@
 /** Checks whether an order of this wallet would be accepted, and whether the streams are open. */
+import { memberOf } from '../../../base/memberOf.ts';
 import { errorMessage } from '../../../base/thrown.ts';
 import { tickToPrice } from '../../../base/units.ts';
 import type { ExchangeClient } from '../../client.ts';
@@ -88,7 +89,7 @@ export async function checkPrivateStream(patient: Patient): Promise<Finding> {
     await inTime(stream.openUser().ready(), context.timeoutMs);
     return ok('private stream', 'open: fills and orders arrive as they happen');
   } catch (error) {
-    const { code, message } = error as Error & { code?: string };
+    const [code, message] = [memberOf(error, 'code'), errorMessage(error)];
     if (code === 'INSUFFICIENT_SCOPE') {
       return warn('private stream', message, 'have an operator issue a key with stream:user');
     }

@@ -39,17 +39,19 @@ export type OptionSpec = Values & {
 type ArgumentSpecs = Readonly<Record<string, ArgumentSpec>>;
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
 
+/** One of the choices where others are refused. */
+type Word<S> = S extends { isOpen: true } ? string : S extends { choices: readonly (infer C)[] } ? C : string;
 type ArgumentValue<S> = S extends { many: true }
-  ? string[]
+  ? Word<S>[]
   : S extends { optional: true }
-    ? string | undefined
-    : string;
+    ? Word<S> | undefined
+    : Word<S>;
 type OptionValue<S> = S extends { value: string }
   ? S extends { many: true }
-    ? string[]
+    ? Word<S>[]
     : S extends { required: true } | { fallback: string }
-      ? string
-      : string | undefined
+      ? Word<S>
+      : Word<S> | undefined
   : boolean;
 type Given<A, O> = { readonly [K in keyof A]: ArgumentValue<A[K]> } & { readonly [K in keyof O]: OptionValue<O[K]> };
 

@@ -1,5 +1,7 @@
 /** The end of a failed command: its exit code, and lines that say what is wrong and what helps. */
 
+import { errorOf } from '../../../base/errorOf.ts';
+import { errorCode } from '../../../base/thrown.ts';
 import { isRefusal } from '../../answers.ts';
 import { ApprovalNeededError } from '../../approvalNeeded.ts';
 import { ApiError, RedirectError } from '../../http.ts';
@@ -106,13 +108,14 @@ function explainOther(error: unknown, exchange: string): Explained {
     const failure = { error: error.message, code: 'UNREACHABLE', hint: 'is this the address of the exchange itself?' };
     return { failure, exitCode: EXIT.NETWORK };
   }
-  const { name, message, cause } = error as Error & { cause?: Error & { code?: string } };
+  const { name, message, cause } = errorOf(error);
   if (name === 'TimeoutError' || name === 'AbortError') {
     const failure = { error: `${exchange} did not answer in time`, code: 'NO_ANSWER', hint: DOCTOR };
     return { failure, exitCode: EXIT.NETWORK };
   }
   if (cause instanceof Error && name === 'TypeError') {
-    const reason = cause.code ?? (cause as { errors?: { code?: string }[] }).errors?.[0]?.code ?? cause.message;
+    const ofFirst = cause instanceof AggregateError ? errorCode(cause.errors[0]) : undefined;
+    const reason = errorCode(cause) ?? ofFirst ?? cause.message;
     return {
       failure: { error: `cannot reach ${exchange} (${reason})`, code: 'UNREACHABLE', hint: DOCTOR },
       exitCode: EXIT.NETWORK,

@@ -7,7 +7,7 @@ import { NOT_A_NUMBER, tryParseUnits } from '../../../base/units.ts';
 import type { ExchangeClient } from '../../client.ts';
 import { ApiError } from '../../http.ts';
 import { draftOrder, type OrderDraft, type OrderIntent, type OrderMarket } from '../../order.ts';
-import type { SelfTradeName, SideName, TimeInForceName } from '../../types.ts';
+import type { SelfTradeName, SideName } from '../../types.ts';
 import type { OptionSpecs } from './command.ts';
 import { UsageError } from './errors.ts';
 import { OUTCOME_OPTION, outcomeOf } from './outcomeNames.ts';
@@ -21,7 +21,7 @@ export const ORDER_OPTIONS = {
   tif: {
     value: 'kind',
     description: 'GTC rests until cancelled, GTD until a time, FOK fills whole or not at all, FAK fills what it can',
-    choices: TIME_IN_FORCE_NAMES.map((name) => name.toLowerCase()),
+    choices: ['gtc', 'gtd', 'fok', 'fak'],
   },
   'expires-in': { value: 'seconds', description: 'GTD: how long it may rest' },
   'expires-at': { value: 'time', description: 'GTD: until when (2026-10-01T12:00:00Z, or Unix seconds)' },
@@ -35,17 +35,21 @@ export const ORDER_OPTIONS = {
   maker: { value: 'wallet', description: 'the wallet that pays, where yours is its delegate' },
 } as const satisfies OptionSpecs;
 
+export const SIDE_OF = { buy: 'BUY', sell: 'SELL' } as const;
+export type SideWord = keyof typeof SIDE_OF;
+const TIME_IN_FORCE_OF = { gtc: 'GTC', gtd: 'GTD', fok: 'FOK', fak: 'FAK' } as const;
+
 export type OrderGiven = {
-  readonly side: string | undefined;
+  readonly side: SideWord | undefined;
   readonly outcome: string;
   readonly price: string | undefined;
   readonly size: string | undefined;
-  readonly tif: string | undefined;
+  readonly tif: keyof typeof TIME_IN_FORCE_OF | undefined;
   readonly 'expires-in': string | undefined;
   readonly 'expires-at': string | undefined;
   readonly 'post-only': boolean;
   readonly 'min-receive': string | undefined;
-  readonly 'self-trade': string | undefined;
+  readonly 'self-trade': SelfTradeName | undefined;
   readonly 'client-id': string | undefined;
   readonly group: string | undefined;
   readonly nonce: string | undefined;
@@ -68,7 +72,7 @@ const SAFE_INTEGER = /^(?:0|[1-9]\d{0,15})$/;
 export function formOf(marketId: string, given: OrderGiven, nowMs: number): OrderForm {
   const { side, price, size } = given;
   if (side === undefined || price === undefined || size === undefined) throw new UsageError(missingIn(given));
-  const intent = { side: side.toUpperCase() as SideName, price, size, ...optionalParts(given, nowMs) };
+  const intent = { side: SIDE_OF[side], price, size, ...optionalParts(given, nowMs) };
   return {
     marketId,
     draft: (terms) => draftFrom({ ...intent, outcomeIndex: outcomeOf(given.outcome, terms.outcomes) }, terms),
@@ -89,12 +93,12 @@ export function missingIn(given: Partial<OrderGiven> & { readonly market?: strin
 export function optionalParts(given: OrderGiven, nowMs: number): Partial<OrderIntent> {
   const expirationSec = expirationOf(given['expires-in'], given['expires-at'], nowMs);
   return {
-    timeInForce: (given.tif?.toUpperCase() ?? (expirationSec > 0 ? 'GTD' : 'GTC')) as TimeInForceName,
+    timeInForce: given.tif === undefined ? (expirationSec > 0 ? 'GTD' : 'GTC') : TIME_IN_FORCE_OF[given.tif],
     expirationSec,
     postOnly: given['post-only'],
     nonce: given.nonce === undefined ? undefined : numberOf('nonce', given.nonce),
     minTakerNet: given['min-receive'] === undefined ? undefined : unitsOf('min-receive', given['min-receive']),
-    selfTradePrevention: given['self-trade'] as SelfTradeName | undefined,
+    selfTradePrevention: given['self-trade'],
     clientOrderId: given['client-id'],
     orderGroup: given.group,
   };
@@ -106,7 +110,7 @@ export function formsOf(content: unknown): OrderForm[] {
   if (rows.length === 0) throw new UsageError('the file has no order');
   return rows.map((row, at) => {
     if (typeof row !== 'object' || row === null) throw new UsageError(`order ${at + 1} of the file is no object`);
-    return formOfFile(row as Record<string, unknown>, at + 1);
+    return formOfFile({ ...row }, at + 1);
   });
 }
 
@@ -141,47 +145,63 @@ const EXACT_FIELDS: readonly string[] = [
   'signature',
 ];
 
-function formOfFile(row: Record<string, unknown>, number: number): OrderForm {
+type Row = Readonly<Record<string, unknown>>;
+
+function formOfFile(row: Row, number: number): OrderForm {
   const isExact = 'maker_amount' in row;
   const unknown = Object.keys(row).find((name) => !(isExact ? EXACT_FIELDS : FILE_FIELDS).includes(name));
   if (unknown !== undefined) throw new UsageError(`order ${number} of the file has an unknown field ${unknown}`);
-  const { market_id: id, market: marketId = id, side } = row;
+  const { market_id: id, market: marketId = id } = row;
   if (typeof marketId !== 'string') throw new UsageError(`order ${number} of the file has no market and no market_id`);
-  if (!SIDE_NAMES.includes(String(side).toUpperCase() as SideName)) {
-    throw new UsageError(`the side of order ${number} of the file is buy or sell`);
-  }
-  const index = row['outcome_index'] as Outcome | undefined;
-  if (index !== undefined && !Object.values(OUTCOME).includes(index))
-    throw new UsageError(`outcome_index of order ${number} is 0 or 1`);
+  if (sideIn(row) === undefined) throw new UsageError(`the side of order ${number} of the file is buy or sell`);
+  const given = row['outcome_index'];
+  const index = Object.values(OUTCOME).find((each) => each === given);
+  if (index !== given) throw new UsageError(`outcome_index of order ${number} is 0 or 1`);
   const draftOf = isExact ? exactDraft : fileDraft;
   const outcomeIn = ({ outcomes }: MarketTerms) => index ?? outcomeOf(String(row['outcome'] ?? 'yes'), outcomes);
   return { marketId, draft: (terms) => draftOf(row, outcomeIn(terms), terms) };
 }
 
-function fileDraft(row: Record<string, unknown>, outcomeIndex: Outcome, terms: MarketTerms): OrderDraft {
+function fileDraft(row: Row, outcomeIndex: Outcome, terms: MarketTerms): OrderDraft {
+  const postOnly = row['post_only'] ?? undefined;
+  if (postOnly !== undefined && typeof postOnly !== 'boolean') throw new UsageError('post_only is true or false');
   const intent = {
     outcomeIndex,
-    side: String(row['side']).toUpperCase() as SideName,
+    side: sideIn(row)!,
     price: String(row['price']),
     size: String(row['size']),
-    timeInForce: String(row['time_in_force'] ?? 'GTC').toUpperCase() as TimeInForceName,
+    timeInForce: nameIn(row, 'time_in_force', TIME_IN_FORCE_NAMES, 'GTC'),
     expirationSec: Number(row['expiration'] ?? 0),
-    postOnly: row['post_only'] as boolean | undefined,
+    postOnly,
     nonce: Number(row['nonce'] ?? terms.nonceFloor),
-    minTakerNet: row['min_taker_net'] as string | undefined,
-    selfTradePrevention: row['self_trade_prevention'] as SelfTradeName | undefined,
-    clientOrderId: row['client_order_id'] as string | undefined,
-    orderGroup: row['order_group'] as string | undefined,
+    minTakerNet: textIn(row, 'min_taker_net'),
+    selfTradePrevention: nameIn(row, 'self_trade_prevention', SELF_TRADE_NAMES, undefined),
+    clientOrderId: textIn(row, 'client_order_id'),
+    orderGroup: textIn(row, 'order_group'),
   };
   const feeRateBps = row['fee_rate_bps'] === undefined ? terms.feeRateBps : Number(row['fee_rate_bps']);
   return draftFrom(intent, { ...terms, feeRateBps });
 }
 
-function exactDraft(
-  row: Record<string, unknown>,
-  outcomeIndex: Outcome,
-  { market, feeRateBps, nonceFloor }: MarketTerms,
-): OrderDraft {
+function sideIn(row: Row): SideName | undefined {
+  return SIDE_NAMES.find((name) => name === String(row['side']).toUpperCase());
+}
+
+/** A field of null is one that is left out. */
+function textIn(row: Row, field: string): string | undefined {
+  const value = row[field] ?? undefined;
+  return value === undefined ? undefined : String(value);
+}
+
+function nameIn<N extends string, D>(row: Row, field: string, names: readonly N[], fallback: D): N | D {
+  const text = textIn(row, field);
+  if (text === undefined) return fallback;
+  const found = names.find((name) => name.toLowerCase() === text.toLowerCase());
+  if (found === undefined) throw new UsageError(`${field} ${text}: it is one of ${names.join(', ')}`);
+  return found;
+}
+
+function exactDraft(row: Row, outcomeIndex: Outcome, { market, feeRateBps, nonceFloor }: MarketTerms): OrderDraft {
   const { maker: _m, signer: _s, taker: _t, salt: _x, signature: _y, outcome: _o, market: _k, ...kept } = row;
   return {
     time_in_force: 'GTC',
@@ -232,6 +252,11 @@ export function unitsOf(option: string, text: string): string {
   const units = tryParseUnits(text);
   if (units === NOT_A_NUMBER) throw new UsageError(`--${option} ${text} is not an amount of at most 6 decimals`);
   return String(units);
+}
+
+/** Undefined where the option is not given. */
+export function optionalNumber(option: string, text: string | undefined): number | undefined {
+  return text === undefined ? undefined : numberOf(option, text);
 }
 
 export function numberOf(option: string, text: string): number {

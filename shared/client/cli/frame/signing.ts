@@ -3,7 +3,7 @@ import type { Eip712Domain } from '../../../crypto/eip712.ts';
 import type { ExchangeClient } from '../../client.ts';
 import type { OrderDraft, SignedOrder } from '../../order.ts';
 import type { OrderSigner } from '../../orderSigner.ts';
-import type { Fill, PlacementResponse, SideName } from '../../types.ts';
+import type { Fill, PlacementResponse } from '../../types.ts';
 import type { Context } from './context.ts';
 import { UsageError } from './errors.ts';
 import {
@@ -13,6 +13,7 @@ import {
   missingIn,
   type OrderForm,
   type OrderGiven,
+  SIDE_OF,
   termsOf,
   unitsOf,
 } from './orderForm.ts';
@@ -76,7 +77,7 @@ async function pricedByBook(context: Context, client: ExchangeClient, id: string
   const { side, size, price, outcome, 'max-slippage': maxSlippage } = given;
   if (price !== undefined) throw new UsageError('--market-order and --price exclude each other');
   if (side === undefined || size === undefined) throw new UsageError(missingIn({ ...given, price: '' }));
-  const wanted = { side: side.toUpperCase() as SideName, outcome: await context.outcome(id, outcome), maxSlippage };
+  const wanted = { side: SIDE_OF[side], outcome: await context.outcome(id, outcome), maxSlippage };
   const { limitPrice } = await takingOf(client, id, { size: BigInt(unitsOf('size', size)) }, wanted);
   return { ...given, price: limitPrice, tif: given.tif ?? 'fak' };
 }
