@@ -15,6 +15,7 @@ const PROGRAMS = 'programs trade for a while, and meet kills of the exchange';
 const PYTHON = 'mypy reads the Python client as strictly as it can, or Python plays it step by step';
 const RINGS = 'an exchange is started for each thing that rings';
 const RULES = 'promtool plays hours of every rule that alerts';
+const SYMBOLS = 'the compiler finds who reads each field of the configuration';
 const START = 'each start of an exchange plays thousands of made-up orders before it is ready';
 
 export const LONG_FILES: Readonly<Record<string, string>> = {
@@ -96,6 +97,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/hostile/fullDiskStart.test.ts': FAULTS,
   'test/unit/deploy/alertRules.test.ts': RULES,
   'test/unit/deploy/alerts.test.ts': RULES,
+  'test/unit/gateway/base/settings.test.ts': SYMBOLS,
   'test/unit/python/client.test.ts': PYTHON,
 };
 
