@@ -289,7 +289,7 @@ export const SHARD_FAULTS: readonly Fault[] = [
     name: 'a replay begins with the rules of today',
     file: 'engine/core/state.ts',
     search: '  rules = RULES_BEFORE;',
-    replace: '  rules = NEWEST_RULES;',
+    replace: '  rules = RULES_BEFORE + 1;',
     caughtBy: 'test/unit/engine/core/rules.test.ts',
   },
   {
