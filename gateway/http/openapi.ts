@@ -152,7 +152,7 @@ class SchemaWriter {
   }
 
   member(name: string, schema: JsonSchema): unknown {
-    const unit = unitOf(name);
+    const unit = unitOf(name, schema);
     const written = this.write(schema) as Document;
     return unit === undefined ? written : { ...written, 'x-unit': unit };
   }

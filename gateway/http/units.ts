@@ -1,6 +1,7 @@
 /**
  * The units of the numbers in the interface, for `x-unit` in its documents. Fields name their unit at the end if the
- * interface allows it; fields with older names are listed one by one.
+ * interface allows it; fields with older names are listed one by one. If the name of a field suggests a wrong unit, its
+ * schema has an `x-unit` of its own, like the decimal `amount` of a cash-in.
  */
 import type { JsonSchema } from '../../shared/api/schema.ts';
 
@@ -77,7 +78,7 @@ const BY_END: readonly (readonly [RegExp, string])[] = [
 export function withUnits(schema: JsonSchema): JsonSchema {
   const { properties, items } = schema as { properties?: Record<string, JsonSchema>; items?: JsonSchema };
   const members = Object.entries(properties ?? {}).map(([name, member]) => {
-    const unit = unitOf(name);
+    const unit = unitOf(name, member);
     return [name, { ...withUnits(member), ...(unit === undefined ? {} : { 'x-unit': unit }) }] as const;
   });
   return {
@@ -88,6 +89,8 @@ export function withUnits(schema: JsonSchema): JsonSchema {
 }
 
 /** Undefined if the name is no quantity, or has no unit, such as a number of rows. */
-export function unitOf(name: string): string | undefined {
+export function unitOf(name: string, schema: JsonSchema): string | undefined {
+  const { 'x-unit': own } = schema;
+  if (typeof own === 'string') return own;
   return Object.hasOwn(BY_NAME, name) ? BY_NAME[name] : BY_END.find(([end]) => end.test(name))?.[1];
 }

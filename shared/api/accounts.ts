@@ -20,7 +20,7 @@ import {
   UNITS,
   UUID,
 } from './fields.ts';
-import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
+import { arrayOf, described, type FromSchema, inUnit, object, orNull } from './schema.ts';
 
 /** The rights that a key may have. */
 export const SCOPE_NAMES = [
@@ -38,11 +38,13 @@ export const TIER_REQUESTS_PER_SECOND = { standard: 10, premium: 50, market_make
 export type TierName = keyof typeof TIER_REQUESTS_PER_SECOND;
 export const TIER_NAMES = Object.keys(TIER_REQUESTS_PER_SECOND) as TierName[];
 
-const HOLDING = { available: UNITS, reserved: UNITS } as const;
+const MICRO = inUnit(UNITS, 'micro-USDC');
+const ATOMIC = inUnit(UNITS, 'atomic tokens (10^-6)');
+const USDC_HOLDING = object({ available: MICRO, reserved: MICRO });
 
 export const BALANCES = object({
-  usdc: object(HOLDING),
-  tokens: arrayOf(object({ market_id: UUID, outcome_index: OUTCOME_INDEX, ...HOLDING })),
+  usdc: USDC_HOLDING,
+  tokens: arrayOf(object({ market_id: UUID, outcome_index: OUTCOME_INDEX, available: ATOMIC, reserved: ATOMIC })),
 });
 export type Balances = FromSchema<typeof BALANCES>;
 
@@ -98,7 +100,7 @@ export const RATE_LIMITS = object({
       method: { type: 'string', examples: ['POST'] },
       path: { type: 'string', examples: ['/v1/orders'] },
       ...RATE_LIMIT_FIELDS,
-      remaining: COUNT,
+      remaining: inUnit(COUNT, 'requests'),
       reset: { type: 'integer', description: 'Unix seconds.', examples: [1_790_856_000] },
     }),
   ),
@@ -213,7 +215,7 @@ export const REFERRAL = object({
   referred_by: described(orNull(UUID), 'The id of the user whose code it was.'),
 });
 export type Referral = FromSchema<typeof REFERRAL>;
-export const PROFILE_WITH_BALANCE = object({ ...PROFILE_FIELDS, usdc: object(HOLDING) });
+export const PROFILE_WITH_BALANCE = object({ ...PROFILE_FIELDS, usdc: USDC_HOLDING });
 export type ProfileWithBalance = FromSchema<typeof PROFILE_WITH_BALANCE>;
 
 /** The whole profile, after a wallet, a delegate or a right was taken from the account. */

@@ -1,7 +1,7 @@
 /** Schemas of deposits and withdrawals that a wallet makes itself, with a chain. */
 import { NEW_MOVEMENT } from './accounts.ts';
 import { ADDRESS, COUNT, HASH, UINT256 } from './fields.ts';
-import { arrayOf, described, type FromSchema, object } from './schema.ts';
+import { arrayOf, described, type FromSchema, inUnit, object } from './schema.ts';
 
 const HEX = { type: 'string', pattern: '^0x(?:[0-9a-f]{2})*$', examples: ['0x5a'] } as const;
 const TEXT_FIELD = { type: 'string', examples: ['USD Coin'] } as const;
@@ -15,7 +15,7 @@ export const NEW_DEPOSIT = {
 } as const;
 
 export const DEPOSIT_AUTHORIZATION = object({
-  permit: object({ account: ADDRESS, amount: UINT256, nonce: HASH, deadline: COUNT }),
+  permit: object({ account: ADDRESS, amount: inUnit(UINT256, 'micro-USDC'), nonce: HASH, deadline: COUNT }),
   permit_signature: HEX,
   typed_data: described(
     object({

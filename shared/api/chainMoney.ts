@@ -1,15 +1,18 @@
 /** Schemas of money between the ledger and a chain, for administrators (RULES.md 17.27, 17.28). */
 import { ADDRESS, SIGNED_UNITS, TEXT, TIME, UNITS, UUID } from './fields.ts';
-import { arrayOf, described, type FromSchema, object, orNull, type QueryOf } from './schema.ts';
+import { arrayOf, described, type FromSchema, inUnit, object, orNull, type QueryOf } from './schema.ts';
+
+/** A movement or a balance is of one asset: USDC or outcome tokens. */
+const OF_ASSET = 'micro-USDC or atomic tokens, of the asset meant';
 
 export const DIFFERENCE = object({
   holder: { type: 'string', enum: ['user', 'fees', 'all'], examples: ['user'] },
   user_id: described(orNull(UUID), 'Of a user.'),
   market_id: described(orNull(UUID), 'Of tokens; null: USDC.'),
   outcome: orNull({ type: 'string', enum: ['yes', 'no'], examples: ['yes'] }),
-  ledger_atomic: SIGNED_UNITS,
-  under_way_atomic: described(SIGNED_UNITS, 'To be added to what the ledger has.'),
-  chain_atomic: SIGNED_UNITS,
+  ledger_atomic: inUnit(SIGNED_UNITS, OF_ASSET),
+  under_way_atomic: inUnit(described(SIGNED_UNITS, 'To be added to what the ledger has.'), OF_ASSET),
+  chain_atomic: inUnit(SIGNED_UNITS, OF_ASSET),
 });
 
 /** Present only with a chain. */
@@ -35,7 +38,7 @@ export type WaitingMoneyQuery = QueryOf<typeof WAITING_MONEY_QUERY>;
 export const WAITING = object({
   kind: { type: 'string', enum: ['deposit', 'sets', 'exit', 'paid', 'taken', 'payment'], examples: ['deposit'] },
   wallet: ADDRESS,
-  amount_atomic: UNITS,
+  amount_atomic: inUnit(UNITS, OF_ASSET),
   reference: described(
     { ...TEXT, examples: ['chain:0x5f…:3'] },
     'The transaction and the number of its log; of a payment `record:<shard>:<sequence>` of the ledger.',

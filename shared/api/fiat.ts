@@ -14,7 +14,7 @@ import {
   TIME,
   UUID,
 } from './fields.ts';
-import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
+import { arrayOf, described, type FromSchema, inUnit, object, orNull } from './schema.ts';
 
 const FIAT_KINDS = ['onramp', 'offramp'] as const;
 export type FiatKind = (typeof FIAT_KINDS)[number];
@@ -63,9 +63,11 @@ const REDIRECT_PATH = {
 const BYTES = { type: 'string', pattern: '^0x(?:[0-9a-fA-F]{2})*$', examples: ['0x12ab'] } as const;
 const LAUNCH_URL = { type: 'string', examples: ['https://pay.example/?token=once'] } as const;
 
+/** Currencies of the amounts, by direction: a person gives the amount. */
+const GIVEN = { onramp: 'fiat_currency', offramp: 'USDC' } as const;
+const NEW_AMOUNT = { ...DECIMAL, pattern: '^(?=.*[1-9])[0-9]{1,9}(?:\\.[0-9]{1,6})?$' } as const;
 const NEW_SESSION = {
   provider: NAME,
-  amount: { ...DECIMAL, pattern: '^(?=.*[1-9])[0-9]{1,9}(?:\\.[0-9]{1,6})?$' },
   fiat_currency: { ...CURRENCY, default: 'USD' },
   wallet_address: ADDRESS,
   redirect_path: REDIRECT_PATH,
@@ -73,13 +75,13 @@ const NEW_SESSION = {
 
 export const NEW_ONRAMP = {
   type: 'object',
-  properties: { ...NEW_SESSION, payment_method: METHOD },
+  properties: { ...NEW_SESSION, amount: inUnit(NEW_AMOUNT, GIVEN.onramp), payment_method: METHOD },
   additionalProperties: false,
 } as const;
 
 export const NEW_OFFRAMP = {
   type: 'object',
-  properties: { ...NEW_SESSION, cashout_method: METHOD },
+  properties: { ...NEW_SESSION, amount: inUnit(NEW_AMOUNT, GIVEN.offramp), cashout_method: METHOD },
   additionalProperties: false,
 } as const;
 
@@ -130,7 +132,7 @@ const SESSION_FIELDS = {
   asset: { type: 'string', examples: ['usdc'] },
   network: { type: 'string', examples: ['polygon'] },
   fiat_currency: CURRENCY,
-  requested_amount: orNull(DECIMAL),
+  requested_amount: inUnit(orNull(DECIMAL), `${GIVEN.onramp} of an onramp, ${GIVEN.offramp} of an offramp`),
   sell_amount: described(orNull(MONEY), 'Of an off-ramp, once the provider has fixed it.'),
   buy_amount: described(orNull(MONEY), 'Of an on-ramp, once the provider has fixed it.'),
   provider_transaction_id: orNull({ type: 'string', examples: ['tx-1'] }),
@@ -216,7 +218,7 @@ export const RAIL = object({
   provider_addresses: described(arrayOf(ADDRESS), 'On the ledger rail one end of every transfer is one of them.'),
   block: COUNT,
   finalized_block: COUNT,
-  finalized_sec: COUNT,
+  finalized_sec: inUnit(COUNT, 'Unix seconds'),
   required_confirmations: COUNT,
 });
 

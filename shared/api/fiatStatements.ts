@@ -49,7 +49,7 @@ export const STATEMENT_BODY = {
           kind: { type: 'string', enum: ['onramp', 'offramp'] },
           status: { type: 'string', enum: STATED_STATUSES },
           amount: {
-            ...{ type: 'string', minLength: 1, maxLength: 40, examples: ['25.5'] },
+            ...{ type: 'string', minLength: 1, maxLength: 40, examples: ['25.5'], 'x-unit': 'USDC' },
             description: 'USDC, as a decimal text; in another currency it agrees with no session.',
           },
           currency: { type: 'string', minLength: 1, maxLength: 10, examples: ['USDC'] },

@@ -16,7 +16,7 @@ import {
 } from './fields.ts';
 import { COUNT_IS_ESTIMATE } from './markets.ts';
 import { ORDER_FIELDS, ORDER_RECORD, TAGS } from './orders.ts';
-import { arrayOf, described, type FromSchema, object, orNull, type QueryOf } from './schema.ts';
+import { arrayOf, described, type FromSchema, inUnit, object, orNull, type QueryOf } from './schema.ts';
 
 export const USER_ORDER = object(
   {
@@ -61,7 +61,10 @@ export const USER_TRADE = object({
   taker_order_id: UUID,
   maker_order_id: UUID,
   price: described(PRICE, 'Of the outcome of the taker.'),
-  amount: described(UNITS, 'What the taker gave: USDC of a BUY, tokens of a SELL.'),
+  amount: inUnit(
+    described(UNITS, 'What the taker gave: USDC of a BUY, tokens of a SELL.'),
+    'micro-USDC of a BUY, atomic tokens of a SELL',
+  ),
   taker_side: SIDE_FIELD,
   outcome_index: described(OUTCOME_INDEX, 'The outcome of the taker.'),
   role: orNull({ type: 'string', enum: ['taker', 'maker'] }),

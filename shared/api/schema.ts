@@ -105,4 +105,9 @@ export function described<const S extends JsonSchema>(schema: S, description: st
   return { ...schema, description };
 }
 
+/** Returns the schema with a unit of its own, for fields whose name has none or suggests a wrong one. */
+export function inUnit<const S extends JsonSchema>(schema: S, unit: string): S & { readonly 'x-unit': string } {
+  return { ...schema, 'x-unit': unit };
+}
+
 const NULL = { type: 'null' } as const;

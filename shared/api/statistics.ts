@@ -1,6 +1,6 @@
 /** The tape, the history of prices, and public profiles of accounts. */
 import { FILL_TIME, HANDLE, PRICE, SIDE_FIELD, SINCE, TEXT, TITLE, UNITS, USD, UUID } from './fields.ts';
-import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
+import { arrayOf, described, type FromSchema, inUnit, object, orNull } from './schema.ts';
 
 const UNIX_SECONDS = { type: 'integer', minimum: 0, examples: [1_790_000_000] } as const;
 
@@ -23,7 +23,7 @@ export type PriceHistory = FromSchema<typeof PRICE_HISTORY>;
 export const MARKET_TRADE = object({
   id: UUID,
   price: described(PRICE, 'Of Yes.'),
-  amount: described(UNITS, 'Tokens, in atomic units.'),
+  amount: inUnit(described(UNITS, 'Tokens, in atomic units.'), 'atomic tokens (10^-6)'),
   side: described(SIDE_FIELD, 'Of the taker, in terms of Yes: buying No is selling Yes.'),
   timestamp: UNIX_SECONDS,
 });

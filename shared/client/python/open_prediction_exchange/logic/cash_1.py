@@ -56,18 +56,18 @@ class CashPart1(CashSigning):
         self,
         *,
         provider: str | None = None,
-        amount: Amount | None = None,
         fiat_currency: str | None = None,
         wallet_address: str | None = None,
         redirect_path: str | None = None,
+        amount: Amount | None = None,
         payment_method: str | None = None,
         idempotency_key: str | None = None,
     ) -> Steps[CreatedFiatSession]:
         """Begins to cash in: a session, and the page of the provider to go to.
 
-        `amount`: Unit: micro-USDC or atomic tokens, of the asset meant.
         `redirect_path`: A path of the page at which the exchange is reached: where the provider sends the browser
         back.
+        `amount`: Unit: fiat_currency.
         """
         return self._do(
             CreatedFiatSession,
@@ -75,10 +75,10 @@ class CashPart1(CashSigning):
             "/v1/user/fiat/onramp/sessions",
             body=given(
                 provider=provider,
-                amount=as_decimal(amount),
                 fiat_currency=fiat_currency,
                 wallet_address=wallet_address,
                 redirect_path=redirect_path,
+                amount=as_decimal(amount),
                 payment_method=payment_method,
             ),
             headers={"idempotency-key": idempotency_key or str(uuid.uuid4())},
@@ -89,18 +89,18 @@ class CashPart1(CashSigning):
         self,
         *,
         provider: str | None = None,
-        amount: Amount | None = None,
         fiat_currency: str | None = None,
         wallet_address: str | None = None,
         redirect_path: str | None = None,
+        amount: Amount | None = None,
         cashout_method: str | None = None,
         idempotency_key: str | None = None,
     ) -> Steps[CreatedFiatSession]:
         """Begins to cash out: a session, and the page of the provider to go to.
 
-        `amount`: Unit: micro-USDC or atomic tokens, of the asset meant.
         `redirect_path`: A path of the page at which the exchange is reached: where the provider sends the browser
         back.
+        `amount`: Unit: USDC.
         """
         return self._do(
             CreatedFiatSession,
@@ -108,10 +108,10 @@ class CashPart1(CashSigning):
             "/v1/user/fiat/offramp/sessions",
             body=given(
                 provider=provider,
-                amount=as_decimal(amount),
                 fiat_currency=fiat_currency,
                 wallet_address=wallet_address,
                 redirect_path=redirect_path,
+                amount=as_decimal(amount),
                 cashout_method=cashout_method,
             ),
             headers={"idempotency-key": idempotency_key or str(uuid.uuid4())},

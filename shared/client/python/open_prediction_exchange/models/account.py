@@ -27,9 +27,9 @@ class UsdcBalance:
     """A part of an answer: UsdcBalance."""
 
     available: int
-    """Unit: micro-USDC or atomic tokens, of the asset meant."""
+    """Unit: micro-USDC."""
     reserved: int
-    """Unit: micro-USDC or atomic tokens, of the asset meant."""
+    """Unit: micro-USDC."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,9 +39,9 @@ class TokenBalance:
     market_id: str
     outcome_index: Literal[0, 1]
     available: int
-    """Unit: micro-USDC or atomic tokens, of the asset meant."""
+    """Unit: atomic tokens (10^-6)."""
     reserved: int
-    """Unit: micro-USDC or atomic tokens, of the asset meant."""
+    """Unit: atomic tokens (10^-6)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +137,7 @@ class EndpointLimit:
     window_seconds: int
     """Unit: seconds."""
     remaining: int
-    """Unit: as maker_amount."""
+    """Unit: requests."""
     reset: int
     """Unix seconds. Unit: Unix seconds."""
 

@@ -43,6 +43,7 @@ class OperatedFiatSession:
     network: str
     fiat_currency: str
     requested_amount: Decimal | None
+    """Unit: fiat_currency of an onramp, USDC of an offramp."""
     sell_amount: FiatMoney | None
     """Of an off-ramp, once the provider has fixed it."""
     buy_amount: FiatMoney | None

@@ -42,11 +42,11 @@ class ChainDifference:
     """Of tokens; null: USDC."""
     outcome: Literal["yes", "no"] | None
     ledger_atomic: int
-    """Unit: atomic tokens (10^-6)."""
+    """Unit: micro-USDC or atomic tokens, of the asset meant."""
     under_way_atomic: int
-    """To be added to what the ledger has. Unit: atomic tokens (10^-6)."""
+    """To be added to what the ledger has. Unit: micro-USDC or atomic tokens, of the asset meant."""
     chain_atomic: int
-    """Unit: atomic tokens (10^-6)."""
+    """Unit: micro-USDC or atomic tokens, of the asset meant."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -112,7 +112,7 @@ class WaitingMovement:
     kind: Literal["deposit", "sets", "exit", "paid", "taken", "payment"]
     wallet: str
     amount_atomic: int
-    """Unit: atomic tokens (10^-6)."""
+    """Unit: micro-USDC or atomic tokens, of the asset meant."""
     reference: str
     """The transaction and the number of its log; of a payment `record:<shard>:<sequence>` of the ledger."""
     reason: str | None

@@ -70,7 +70,7 @@ class UserTrade:
     price: Decimal
     """Of the outcome of the taker. Unit: USDC per token."""
     amount: int
-    """What the taker gave: USDC of a BUY, tokens of a SELL. Unit: micro-USDC or atomic tokens, of the asset meant."""
+    """What the taker gave: USDC of a BUY, tokens of a SELL. Unit: micro-USDC of a BUY, atomic tokens of a SELL."""
     taker_side: Literal["BUY", "SELL"]
     outcome_index: Literal[0, 1]
     """The outcome of the taker."""

@@ -194,7 +194,7 @@ class MarketTrade:
     price: Decimal
     """Of Yes. Unit: USDC per token."""
     amount: int
-    """Tokens, in atomic units. Unit: micro-USDC or atomic tokens, of the asset meant."""
+    """Tokens, in atomic units. Unit: atomic tokens (10^-6)."""
     side: Literal["BUY", "SELL"]
     """Of the taker, in terms of Yes: buying No is selling Yes."""
     timestamp: int
