@@ -62,6 +62,14 @@ test('books, private events and heartbeats of the Python client heal, or say tha
   assert.equal(stdout, 'every stream heals\n');
 });
 
+test('after frames that are spoiled in any way the book is the exchange’s, and no private event is lost unnoticed', {
+  skip: NO_PYTHON,
+}, () => {
+  const { status, stdout, stderr } = runPython([join(PYTHON_TESTS, 'bad_frames.py'), '7', '4']);
+  assert.equal(status, 0, stderr);
+  assert.equal(stdout, 'every frame is met\n');
+});
+
 test('what a hostile server answers the Python client, and a clumsy caller asks it, ends in errors of words', {
   skip: NO_PYTHON,
 }, () => {

@@ -17,6 +17,7 @@ from .errors import UnexpectedAnswerError
 T = TypeVar("T")
 _MOST_TEXT = 300
 """What is wrong with an answer may have all of it in its text."""
+_MOST_COUNTED = 2**53 - 1
 Convert = Callable[[Any], Any]
 
 
@@ -137,6 +138,13 @@ def _decimal(value: Any) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, (int, str, Decimal)):
         raise TypeError(f"{value!r} is not a decimal number")
     return Decimal(value)
+
+
+def counted(value: Any) -> int:
+    """A number that frames count with. TypeError for all else: what it is compared with or sent as has to be one."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST_COUNTED:
+        raise TypeError("a sequence or a count is a whole number")
+    return value
 
 
 def _same(value: Any) -> Any:

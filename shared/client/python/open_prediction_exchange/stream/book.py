@@ -144,7 +144,12 @@ class AsyncBook:
             return
         result = self._replica.apply(frame)
         if result == "applied":
-            self._applied(frame)
+            try:
+                self._applied(frame)
+            except Exception:
+                # The frame has no event, so a whole book stands for it.
+                self._replica.forget()
+                raise
         elif result == "gap" and not self._is_subscribing:
             # A subscription that is under way brings the missing frames.
             self._resync("gap")

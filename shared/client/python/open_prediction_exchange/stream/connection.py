@@ -181,7 +181,7 @@ class Connection:
                     break
         except (OSError, WebSocketException):
             pass
-        except (KeyError, TypeError, AttributeError, ArithmeticError) as error:
+        except (LookupError, TypeError, AttributeError, ArithmeticError) as error:
             # A frame without what every frame of its kind has: the next connection may be to a server that is well.
             self.last_fault = error
         except Exception as error:  # A fault of this program is not repeated for ever.

@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Any, Literal, Mapping
 
 from ..amounts import UNITS_PER_TOKEN, format_units
+from ..decoding import counted
 from ..orders import Outcome
 from .events import Level, Levels
 
@@ -29,7 +30,8 @@ class _Side:
         self.levels: dict[int, tuple[int, int]] = {}
 
     def load(self, levels: Any) -> None:
-        self.levels = {_ticks(row["price"]): (int(row["token_quantity_atomic"]), row["num_orders"]) for row in levels}
+        rows = [(row["price"], row["token_quantity_atomic"], row["num_orders"]) for row in levels]
+        self.levels = {_ticks(price): (int(quantity), counted(num)) for price, quantity, num in rows}
         self.ticks = sorted(self.levels)
 
     def change(self, ticks: int, quantity: int, num_orders: int) -> bool:
@@ -56,7 +58,18 @@ class BookReplica:
         self._bids, self._asks = _Side(), _Side()
 
     def apply(self, frame: Frame) -> ApplyResult:
-        """Takes over the next frame of the market."""
+        """Takes over the next frame of the market. What is no frame leaves no book that is known to be right."""
+        try:
+            return self._apply(frame)
+        except Exception:
+            self.forget()
+            raise
+
+    def forget(self) -> None:
+        """No frame is applied until the next book frame."""
+        self.sequence = None
+
+    def _apply(self, frame: Frame) -> ApplyResult:
         channel = frame["channel"]
         if channel == "book":
             return self._load(frame)
@@ -64,11 +77,12 @@ class BookReplica:
             return "unready"
         if channel == "bbo":
             return self._compare_best(frame, self.sequence)
-        if frame["sequence"] <= self.sequence:
+        sequence = counted(frame["sequence"])
+        if sequence <= self.sequence:
             return "repeated"
-        if frame["sequence"] != self.sequence + 1:
+        if sequence != self.sequence + 1:
             return "gap"
-        self.sequence, self.timestamp = frame["sequence"], frame["timestamp"]
+        self.sequence, self.timestamp = sequence, counted(frame["timestamp"])
         return "applied" if channel == "trade" else self._change(frame["data"])
 
     def levels(self, outcome: Outcome) -> Levels:
@@ -93,14 +107,14 @@ class BookReplica:
         data = frame["data"]
         self._bids.load(data["outcome_0"]["bids"])
         self._asks.load(data["outcome_0"]["asks"])
-        self.sequence, self.timestamp = frame["sequence"], frame["timestamp"]
+        self.sequence, self.timestamp = counted(frame["sequence"]), counted(frame["timestamp"])
         return "applied" if self.checksum() == data["checksum"] else self._mismatch()
 
     def _change(self, data: Any) -> ApplyResult:
         level = data["level"]
         side = self._bids if level["side"] == "BUY" else self._asks
         ticks, quantity = _ticks(level["price"]), int(level["token_quantity_atomic"])
-        is_right = side.change(ticks, quantity, level["num_orders"])
+        is_right = side.change(ticks, quantity, counted(level["num_orders"]))
         if is_right and data.get("checksum", None) is not None:
             is_right = self.checksum() == data["checksum"]
         return "applied" if is_right else self._mismatch()
@@ -118,7 +132,7 @@ class BookReplica:
         return "applied"
 
     def _mismatch(self) -> ApplyResult:
-        self.sequence = None
+        self.forget()
         return "mismatch"
 
     @staticmethod
@@ -129,7 +143,8 @@ class BookReplica:
 
 def _ticks(price: str) -> int:
     ticks = Decimal(price) * FINEST
-    if ticks != int(ticks):
+    # The range comes first: an integer of 1E+999999 takes minutes to make.
+    if not 0 <= ticks <= FINEST or ticks != int(ticks):
         raise ValueError(f"{price} is no price of a frame")
     return int(ticks)
 

@@ -11,7 +11,7 @@ import asyncio
 import json
 from typing import Literal, Protocol
 
-from ..decoding import decode
+from ..decoding import counted, decode
 from ..errors import ExchangeError, SlowReaderError
 from .events import Fill, Gap, OrderStatus, UserEvent, UserLive, UserStale
 from .feed import EventFeed
@@ -80,6 +80,7 @@ class AsyncUserEvents:
 
     def subscribed(self, sequence: int) -> None:
         """`sequence` is that of the last frame before the following ones."""
+        counted(sequence)
         self._is_subscribing = False
         if self.user_sequence is None:
             self.user_sequence = sequence
@@ -103,7 +104,7 @@ class AsyncUserEvents:
 
     def received(self, frame: Frame) -> None:
         """A private frame."""
-        last, sequence = self.user_sequence, frame["user_sequence"]
+        last, sequence = self.user_sequence, counted(frame["user_sequence"])
         if last is None or self._is_closed or sequence < last:
             return
         if sequence == last:
@@ -120,6 +121,8 @@ class AsyncUserEvents:
     def heartbeat(self, sent: int | None) -> None:
         """The server says how far the account is."""
         last = self.user_sequence
+        if sent is not None:
+            counted(sent)
         if last is None or sent is None or self._is_subscribing:
             # An answer that does not arrive between heartbeats was lost.
             self._tries += 1
@@ -151,12 +154,14 @@ class AsyncUserEvents:
 
     def _emit(self, frame: Frame) -> None:
         head = {"user_sequence": frame["user_sequence"], "timestamp": frame["timestamp"]}
+        fields = {**head, **frame["data"]}
+        # First, so that a frame that cannot be read is asked for again.
+        event: UserEvent = decode(Fill, fields) if frame["channel"] == "fill" else decode(OrderStatus, fields)
         self.user_sequence = frame["user_sequence"]
         self._anchor = _identity(frame)
-        self._last_ms = frame["timestamp"]
+        self._last_ms = counted(frame["timestamp"])
         self._tries = 0
-        fields = {**head, **frame["data"]}
-        self._feed.push(decode(Fill, fields) if frame["channel"] == "fill" else decode(OrderStatus, fields))
+        self._feed.push(event)
 
     def _restarted(self, last: int) -> None:
         """After a restart every frame counts as new."""
