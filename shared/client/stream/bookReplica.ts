@@ -45,7 +45,17 @@ export class BookReplica {
     return this.#timestamp;
   }
 
+  /** Throws at what is no frame, and then knows no book that is right. */
   apply(frame: MarketFrame): ApplyResult {
+    try {
+      return this.#apply(frame);
+    } catch (error) {
+      this.#sequence = null;
+      throw error;
+    }
+  }
+
+  #apply(frame: MarketFrame): ApplyResult {
     if (frame.channel === 'book') return this.#load(frame);
     if (this.#sequence === null) return 'unready';
     if (frame.channel === 'bbo') return this.#compareBest(frame);

@@ -189,7 +189,12 @@ export class StreamConnection {
       this.drop('a frame is not JSON');
       return;
     }
-    this.#handler.received(frame);
+    try {
+      this.#handler.received(frame);
+    } catch (error) {
+      // A socket would pass the error on to the program, which has done nothing wrong.
+      this.drop(`a frame is none of the exchange: ${errorMessage(error)}`);
+    }
   }
 
   /** CLIENTCONNECTION-1. */

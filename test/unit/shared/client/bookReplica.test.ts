@@ -134,3 +134,19 @@ test('a book that no frame has reached yet is shown empty at sequence 0, which n
   const { sequence, data } = new BookReplica().toFrame(MARKET, 5);
   assert.deepEqual([sequence, data.outcome_0, data.checksum], [0, { bids: [], asks: [] }, 0]);
 });
+
+test('half a frame leaves no book that looks right: only the next book frame is applied', () => {
+  const replica = new BookReplica();
+  const [bid] = BIDS;
+  const whole = (sequence: number) => bookFrame(sequence, [bid!], [], crc32OfText(bid!.join(':')));
+  const { channel, market_id, timestamp } = whole(1);
+  const half = { channel, market_id, sequence: 2, timestamp, data: { outcome_0: { bids: [] } } };
+  const spoiled = { ...delta(2, 'BUY', ['0.5', '1']), data: { event: 'open' } };
+  for (const frame of [half, spoiled] as unknown as BookFrame[]) {
+    assert.equal(replica.apply(whole(1)), 'applied');
+    assert.throws(() => replica.apply(frame), TypeError);
+    assert.equal(replica.sequence, null);
+    assert.equal(replica.apply(delta(3, 'BUY', ['0.4', '1'])), 'unready');
+  }
+  assert.equal(replica.apply(whole(4)), 'applied');
+});

@@ -155,6 +155,16 @@ test('a lost socket is reported once with its reason, and its later events are i
   assert.deepEqual(told.slice(7), ['connect ws://x 2'], 'one that was never open is not lost');
 });
 
+test('a frame that is none of the exchange is a lost connection, and no error of the program', async (t) => {
+  const { connection, sockets, told, untilNext } = rig(t);
+  connection.start();
+  sockets[0].onopen!(undefined as never);
+  sockets[0].onmessage!({ data: 'null' } as never);
+  assert.match(told.at(-1)!, /^lost: a frame is none of the exchange: /);
+  assert.equal(await untilNext(), 125);
+  assert.equal(told.at(-1), 'connect ws://x 1');
+});
+
 test('what cannot be healed ends the attempts', async (t) => {
   const { connection, sockets, told, untilNext } = rig(t, { permanent: new Error('revoked') });
   connection.start();
