@@ -28,8 +28,15 @@ export const PYTHON_FAULTS: readonly Fault[] = [
   {
     name: 'a book of the Python client goes on over a gap',
     file: 'shared/client/python/open_prediction_exchange/stream/replica.py',
-    search: 'if frame["sequence"] != self.sequence + 1:',
-    replace: 'if frame["sequence"] < self.sequence:',
+    search: 'if sequence != self.sequence + 1:',
+    replace: 'if sequence < self.sequence:',
+    caughtBy: CAUGHT_BY,
+  },
+  {
+    name: 'half a frame leaves a book of the Python client that looks right',
+    file: 'shared/client/python/open_prediction_exchange/stream/replica.py',
+    search: '            self.forget()\n            raise',
+    replace: '            raise',
     caughtBy: CAUGHT_BY,
   },
 ];

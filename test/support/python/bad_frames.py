@@ -118,7 +118,7 @@ class Exchange:
             await socket.send(bytes(self.random.randrange(256) for _ in range(self.random.randrange(40))))
         elif kind == 2:
             await socket.send(text[: self.random.randrange(len(text))])
-        elif kind == 3:
+        elif kind == 3 and not socket.transport.is_closing():
             # The head of a longer frame, and the end of the connection.
             socket.transport.write(b"\x81\x7e\x10\x00" + text.encode())
             socket.transport.close()

@@ -70,6 +70,14 @@ test('after frames that are spoiled in any way the book is the exchange’s, and
   assert.equal(stdout, 'every frame is met\n');
 });
 
+test('a session of the Python client that expires or ends while it is used is renewed once, or says so', {
+  skip: NO_PYTHON,
+}, () => {
+  const { status, stdout, stderr } = runPython([join(PYTHON_TESTS, 'sessions.py')]);
+  assert.equal(status, 0, stderr);
+  assert.equal(stdout, 'every session ends in words\n');
+});
+
 test('what a hostile server answers the Python client, and a clumsy caller asks it, ends in errors of words', {
   skip: NO_PYTHON,
 }, () => {
