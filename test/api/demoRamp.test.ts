@@ -94,9 +94,12 @@ test('a visitor of the page cashes in and out, and sees how far it is', { skip: 
   await assertAccessible(page);
 
   const [cashIn, cashOut] = [page.locator('form').first(), page.locator('form').last()];
-  await cashIn.getByRole('textbox').fill('2,5');
+  await cashIn.getByRole('textbox').fill('twenty');
   await cashIn.getByRole('button').click();
   await page.getByText('An amount is a number such as 25 or 25.50.').waitFor();
+  await cashIn.getByRole('textbox').fill('2,500');
+  await cashIn.getByRole('button').click();
+  await page.getByText('2,500 can be read in two ways: write 2500 or 2.500.').waitFor();
   await cashIn.getByRole('textbox').fill('25');
   await cashIn.getByRole('button').click();
   await page.getByRole('heading', { name: 'Buy USDC' }).waitFor();
