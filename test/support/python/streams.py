@@ -78,6 +78,13 @@ def replicas():
     assert replica.apply(delta_frame(8, "BUY", "0.5", 1, 1)) == "unready"
     replica.apply(book_frame(9, [], []))
     assert replica.apply(delta_frame(10, "BUY", "0.5", 100, 1, checksum=1)) == "mismatch"
+    # Half a frame leaves no book that looks right.
+    replica.apply(book_frame(11, [], []))
+    try:
+        replica.apply({**delta_frame(12, "BUY", "0.5", 1, 1), "data": {}})
+        raise AssertionError("there is no level")
+    except KeyError:
+        assert replica.sequence is None
 
 
 async def books():
