@@ -161,7 +161,7 @@ class Connection:
             return False
         if self._is_closed:
             # A cancel that comes just as the connection opens is swallowed by what waits for that.
-            await socket.close()
+            await _closed(socket)
             return False
         loop = asyncio.get_running_loop()
         self._socket, self._last_frame = socket, loop.time()
@@ -192,7 +192,7 @@ class Connection:
             for helper in helpers:
                 helper.cancel()
             await asyncio.gather(*helpers, return_exceptions=True)
-            await socket.close()
+            await _closed(socket)
         return True
 
     async def _send_all(self, socket: Any) -> None:
@@ -223,3 +223,11 @@ class Connection:
                 return
             if silent >= silent_after / 2:
                 self.send({"channel": "ping"})
+
+
+async def _closed(socket: Any) -> None:
+    """The socket ends in any case. An error of its close, which the server may have begun too, is no other loss."""
+    try:
+        await socket.close()
+    except (OSError, WebSocketException):
+        pass
