@@ -28,6 +28,7 @@
 import { rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Worker } from 'node:worker_threads';
 import type { ShardOptions } from '../../shared/wire/threads.ts';
 import type { Config } from '../base/config.ts';
 import type { Logger } from '../base/log.ts';
@@ -45,6 +46,8 @@ const PRELUDE_TURNS = 2;
 const TURNS = [2, 60];
 /** A shard that has not come by then, because the machine is busy or the shard fails, is not waited for. */
 const MOST_MS = 5000;
+/** The time within which a thread has certainly loaded its code and started its own threads. */
+const LOADED_WITHIN_MS = 60_000;
 const FAILED = 'the rehearsal has failed: the first orders will be slower';
 /** Logged if the machine was too busy; this is no fault. */
 const CUT_SHORT = 'the rehearsal was cut short: the first orders will be slower';
@@ -94,10 +97,10 @@ export class Rehearsal {
     try {
       const thread = this.#prelude.startThread();
       const lost = new Promise<never>((_, reject) => thread.once('error', reject));
-      this.#preludeEnd = new Promise((resolve) => thread.once('exit', resolve));
+      const ended = new Promise((resolve) => thread.once('exit', resolve));
+      this.#preludeEnd = ended;
       await this.#perform(this.#prelude, () => thread.postMessage('stop'), lost);
-      // A late thread may wait for ever.
-      if (this.#isLate) await thread.terminate();
+      if (this.#isLate) endLate(thread, ended);
     } catch (error) {
       this.#log.warn({ err: error }, FAILED);
     }
@@ -156,4 +159,15 @@ export class Rehearsal {
       this.#log.warn({ err: error, directory: this.#directory }, 'the files of the rehearsal could not be removed');
     }
   }
+}
+
+/**
+ * A late thread ends by itself when it reads its stop, beside the start. Only one that waits for ever, for room in its
+ * ring of events, is terminated, and not before it has loaded everything: Node aborts the process if a thread is
+ * terminated while it loads a native addon.
+ */
+function endLate(thread: Worker, ended: Promise<unknown>): void {
+  const timer = setTimeout(() => void thread.terminate(), LOADED_WITHIN_MS);
+  timer.unref();
+  void ended.then(() => clearTimeout(timer));
 }
