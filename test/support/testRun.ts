@@ -18,11 +18,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
  * fails then.
  */
 export const FILE_LIMIT_MS = 20 * 60_000;
-/**
- * Test processes at a time: three for each processor of a small machine, because most files wait for a server, or for a
- * thread, half of the time. CI, which runs several suites beside each other, gives each its part (`TEST_PROCESSES`).
- */
-export const PROCESSES = Number(process.env['TEST_PROCESSES'] ?? 6);
+/** Three for each processor of a small machine: most files wait for a server, or for a thread, half of the time. */
+export const PROCESSES = 6;
 
 type Options = {
   readonly concurrency: number;
