@@ -47,16 +47,16 @@ const ALONE = new Set([
 
 /** By the name of the entry. The longest groups begin first, so that none of them is left alone at the end. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  engine: filesIn('test/unit/engine/**/*.test.ts'),
-  gateway: filesIn('test/unit/gateway/**/*.test.ts'),
+  engine: filesIn('test/unit/engine/**/*.test.ts').filter(isShort),
+  gateway: filesIn('test/unit/gateway/**/*.test.ts').filter(isShort),
   ...dealtOut('own', OWN_GROUPS, serverFiles(false)),
   ...dealtOut('api', API_GROUPS, serverFiles(true)),
   ...dealtOut('chain', CHAIN_GROUPS, contractFiles()),
-  browser: filesIn('test/browser/*.test.ts').filter((file) => !isLong(file)),
+  browser: filesIn('test/browser/*.test.ts').filter(isShort),
   longBrowser: filesIn('test/browser/*.test.ts').filter(isLong),
-  shared: filesIn('test/unit/{bench,book,shared}/**/*.test.ts'),
-  small: filesIn('test/unit/*.test.ts', 'test/{contracts,unit/{docs,guides,tidy}}/*.test.ts'),
-  soakOnly: filesIn('test/cluster/*.test.ts').filter((file) => !isLong(file) && ONLY_IN_SOAK.test(sourceOf(file))),
+  shared: filesIn('test/unit/{bench,book,shared}/**/*.test.ts').filter(isShort),
+  small: filesIn('test/unit/*.test.ts', 'test/{contracts,unit/{docs,guides,tidy}}/*.test.ts').filter(isShort),
+  soakOnly: filesIn('test/cluster/*.test.ts').filter((file) => isShort(file) && ONLY_IN_SOAK.test(sourceOf(file))),
 };
 
 function filesIn(...patterns: string[]): string[] {
@@ -73,13 +73,13 @@ function sourceOf(file: string): string {
 function serverFiles(isShared: boolean): string[] {
   const files = isOnChain ? filesOnChain() : filesIn('test/{api,fault,fuzz,hostile}/*.test.ts');
   return files.filter(
-    (file) => !ALONE.has(file) && !isLong(file) && USES_SHARED_SERVER.test(sourceOf(file)) === isShared,
+    (file) => !ALONE.has(file) && isShort(file) && USES_SHARED_SERVER.test(sourceOf(file)) === isShared,
   );
 }
 
 /** The tests of contracts: the chain forgets everything that they leave before the next one. */
 function contractFiles(): string[] {
-  return filesIn('test/chain/*.test.ts').filter((file) => !isLong(file) && !ALONE.has(file));
+  return filesIn('test/chain/*.test.ts').filter((file) => isShort(file) && !ALONE.has(file));
 }
 
 /** Groups of these names: the files are dealt out in turn, so that the groups take about as long as each other. */
@@ -113,6 +113,11 @@ export function filesOverProcesses(areLong: boolean): string[] {
 
 function isLong(file: string): boolean {
   return file in LONG_FILES;
+}
+
+/** A group runs as a whole, so a long file in one of the suite would run it in both, and hold up its process. */
+function isShort(file: string): boolean {
+  return !isLong(file);
 }
 
 function filesOf(areLong: boolean): string[] {

@@ -35,6 +35,14 @@ test('each entry runs its group: an empty one would pass and leave all its tests
   }
 });
 
+test('a group of the suite is none of the long tests: it would run twice, and long files would hold up the others', () => {
+  const program = `import { longSuiteFiles, suiteFiles } from './test/support/together.ts';
+    const suite = new Set(suiteFiles()); console.log(longSuiteFiles().filter((file) => suite.has(file)).join())`;
+  const args = [...STRIPPED_BEFORE, '--input-type=module', '-e', program];
+  const env = { ...process.env, TEST_NAMES: '' };
+  assert.equal(execFileSync(process.execPath, args, { cwd: ROOT, env, encoding: 'utf8' }).trim(), '');
+});
+
 test('with names it has the groups that have such files, and files of their own', () => {
   const names = 'unit/tidy sim/equivalence cluster/day';
   const files = ['test/together/small.ts', 'test/together/soakOnly.ts', 'test/sim/equivalence.test.ts'];
