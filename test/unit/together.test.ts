@@ -35,7 +35,7 @@ test('each entry runs its group: an empty one would pass and leave all its tests
   }
 });
 
-test('a group of the suite is none of the long tests: it would run twice, and long files would hold up the others', () => {
+test('no group of the suite is a long test: it would run twice, and long files would hold up the others', () => {
   const program = `import { longSuiteFiles, suiteFiles } from './test/support/together.ts';
     const suite = new Set(suiteFiles()); console.log(longSuiteFiles().filter((file) => suite.has(file)).join())`;
   const args = [...STRIPPED_BEFORE, '--input-type=module', '-e', program];
