@@ -13,7 +13,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import { bytesToUuid, HASH_BYTES, toHex } from '../../shared/base/hex.ts';
 import { ANY_COMMAND, BOTH_OUTCOMES, CANCEL_TOMBSTONE, COMMAND, REPLACE_MODE } from '../../shared/wire/commands.ts';
-import { ENTRY_LENGTHS, ENTRY_VERSION, fromEntry, MARKET_CANCEL, toEntry } from '../../shared/wire/entry.ts';
+import { ENTRY_LENGTHS, ENTRY_VERSION, MARKET_CANCEL } from '../../shared/wire/entry.ts';
 import { type Invalid, type Refusal, retryAfterOf } from '../base/refusal.ts';
 import { type AnswerBody, type AnswerOptions, Call, type Transport } from '../http/call.ts';
 import { errorFields } from '../http/respond.ts';
@@ -75,11 +75,10 @@ export class BinaryEntry {
   receive(connection: BinaryConnection, message: Uint8Array): Refusal | null {
     if (message.length === 0 || message.length % 8 !== 0) return malformed('length');
     // The bytes of uWebSockets.js are valid for this turn, and orders keep those of their frame (BINARYORDER-2).
-    const sent = new Uint32Array(new Uint8Array(message).buffer);
-    const problem = problemOf(sent);
+    const bytes = new Uint8Array(message);
+    const words = new Uint32Array(bytes.buffer);
+    const problem = problemOf(words);
     if (problem !== null) return problem;
-    const words = fromEntry(sent);
-    const bytes = new Uint8Array(words.buffer);
     this.#options.engine.batch(() => {
       for (let at = 0; at < words.length; at += words[at] >>> 2) this.#run(connection, words, bytes, at);
     });
@@ -283,8 +282,8 @@ function manyCancels(words: Uint32Array, bytes: Uint8Array, at: number, header: 
 }
 
 /** The idempotency key of a refused record covers all of the record except its id, which differs in a repeat. */
-function bytesOf({ words, at }: BinaryOrder): Buffer {
-  const copy = Buffer.from(toEntry(words, at).buffer);
+function bytesOf({ words, bytes, at }: BinaryOrder): Buffer {
+  const copy = Buffer.from(bytes.subarray(at * 4, at * 4 + words[at]));
   copy.writeUInt32LE(NO_REQUEST_ID, ANY_COMMAND.requestId * 4);
   return copy;
 }

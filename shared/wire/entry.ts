@@ -1,23 +1,19 @@
 /**
  * Order entry in binary: the records of the subprotocol `svc.bin.1` of the stream (RULES.md 8.17 to 8.22). A client's
- * have the layout of the commands in the rings (commands.ts) in their first version, with zeros in every field that the
- * gateway fills in; both ends handle them in the layout of today. A message of the socket is one frame: records one
- * after the other, in either direction. RECORDS.md draws them.
+ * have the layout of the commands in the rings (commands.ts), with zeros in every field that the gateway fills in. A
+ * message of the socket is one frame: records one after the other, in either direction. RECORDS.md draws them.
  *
  * Invariants:
- *   ENTRY-1  The layout of a version never changes: a change is another subprotocol. A field that a command gets later
- *            (ages.ts) has its value of absence in what clients of this one send.
+ *   ENTRY-1  The layout of a version never changes: a change is another subprotocol. Before a command gets a longer
+ *            layout (ages.ts), the layout of today has to be declared here.
  *   ENTRY-2  Nothing that a client sends is trusted: gateway/stream/binaryEntry.ts and
  *            gateway/trading/binaryOrder.ts check every word.
  */
-import { Ages } from './ages.ts';
 import { ANY_COMMAND, COMMAND, EXTENDED_PLACE, PLACE_BIT_POST_ONLY, PLACE_SELF_TRADE_SHIFT } from './commands.ts';
-import { type AnyLayout, bytes, family, member, octets, record, safe, u32, unused } from './layout.ts';
-import { RecordBuffer } from './record.ts';
-import { FIRST_VERSION, RECORD_VERSIONS } from './version.ts';
+import { bytes, family, member, octets, record, safe, u32, unused } from './layout.ts';
 
 export const ENTRY_PROTOCOL = 'svc.bin.1';
-export const ENTRY_VERSION = FIRST_VERSION;
+export const ENTRY_VERSION = 1;
 
 /** Types of requests that are no command; commands have the types of commands.ts. */
 const HEARTBEAT_TYPE = 0x8001;
@@ -41,35 +37,14 @@ export const PLACE_BIT_SELF_TRADE = 128;
 /** The bits that are a client's, beside PLACE_BIT_EXTENDED; all others are the gateway's. */
 export const CLIENT_BITS = PLACE_BIT_POST_ONLY | (3 << PLACE_SELF_TRADE_SHIFT) | PLACE_BIT_SELF_TRADE;
 
-const { PLACE, REPLACE, CANCEL, CANCEL_MANY } = COMMAND;
-const FORMS: readonly AnyLayout[] = [PLACE, EXTENDED_PLACE, REPLACE, CANCEL, CANCEL_MANY, MARKET_CANCEL, HEARTBEAT];
-const AGES = new Ages(FORMS, RECORD_VERSIONS);
-const IS_TODAYS = FORMS.every((form) => AGES.bytesIn(ENTRY_VERSION, form) === form.BYTES);
-
 /** Requests by type with the lengths that each may have, in bytes. */
-export const ENTRY_LENGTHS: ReadonlyMap<number, readonly number[]> = new Map(
-  FORMS.map(({ TYPE }) => [
-    TYPE,
-    FORMS.filter((form) => form.TYPE === TYPE).map((form) => AGES.bytesIn(ENTRY_VERSION, form)),
-  ]),
-);
-
-/** The records of a frame whose types and lengths have been checked, in the layout of today. */
-export function fromEntry(words: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
-  if (IS_TODAYS) return words;
-  const today = new RecordBuffer(words.byteLength);
-  AGES.widen(ENTRY_VERSION, words, 0, words.length, today);
-  return new Uint32Array(today.bytes.slice(0, today.lengthBytes).buffer);
-}
-
-/** A copy of the record at a word as a client sends it. */
-export function toEntry(words: Uint32Array, word: number): Uint8Array<ArrayBuffer> {
-  const sent = new RecordBuffer(words[word]);
-  const record = words.slice(word, word + (words[word] >>> 2));
-  AGES.forget(ENTRY_VERSION, record, 0);
-  AGES.narrow(ENTRY_VERSION, record, 0, record.length, sent);
-  return new Uint8Array(sent.bytes.subarray(0, sent.lengthBytes));
-}
+export const ENTRY_LENGTHS: ReadonlyMap<number, readonly number[]> = new Map([
+  [COMMAND.PLACE.TYPE, [COMMAND.PLACE.BYTES, EXTENDED_PLACE.BYTES]],
+  [COMMAND.REPLACE.TYPE, [COMMAND.REPLACE.BYTES]],
+  [COMMAND.CANCEL.TYPE, [COMMAND.CANCEL.BYTES]],
+  [COMMAND.CANCEL_MANY.TYPE, [COMMAND.CANCEL_MANY.BYTES, MARKET_CANCEL.BYTES]],
+  [HEARTBEAT_TYPE, [HEARTBEAT.BYTES]],
+]);
 
 const ANSWER = {
   length: u32('bytes with all that follows it, a multiple of 8'),

@@ -127,9 +127,11 @@ class Drawing {
     if (format === 'date') return this.#time().slice(0, 10);
     const digits = EDGE_DIGITS.filter(isKnown);
     if (digits.length > 0 && (pattern !== undefined || random.chance(30))) return random.pick(digits);
-    // The library draws from no pattern that looks ahead.
+    // The library draws from no pattern that looks ahead, and knows no properties of signs that stand alone (Cs).
     if (pattern?.includes('(?=') || pattern?.includes('(?!')) return random.pick(['12.34', '0.01', '1000000']);
-    if (pattern !== undefined) return this.#sample(fc.stringMatching(new RegExp(pattern, 'u')));
+    if (pattern !== undefined) {
+      return this.#sample(fc.stringMatching(new RegExp(pattern.replaceAll('\\p{Cs}', ''), 'u')));
+    }
     return this.#sample(fc.string({ unit: 'grapheme', minLength: schema.minLength ?? 0, maxLength }));
   }
 

@@ -30,7 +30,6 @@ import {
 import {
   ENTRY_ANSWER,
   entryType,
-  fromEntry,
   HEARTBEAT,
   MARKET_CANCEL,
   PLACE_BIT_SELF_TRADE,
@@ -38,7 +37,6 @@ import {
   PLACED_BIT_KEPT_PRIORITY,
   PLACED_FILL,
   REMAINDER_NAMES,
-  toEntry,
 } from '../../wire/entry.ts';
 import { bodyOfRecord } from '../../wire/entryBody.ts';
 import { readSafe, writeSafe } from '../../wire/record.ts';
@@ -77,7 +75,7 @@ export function placeRecord(
   const layout = isExtended ? EXTENDED_PLACE : COMMAND.PLACE;
   const record = start(layout.BYTES, COMMAND.PLACE.TYPE, requestId);
   writeOrder(record, body, options, isExtended);
-  return toEntry(record.words, 0);
+  return record.bytes;
 }
 
 export function replaceRecord(
@@ -91,20 +89,20 @@ export function replaceRecord(
   writeOrder(record, body, options, true);
   record.words[COMMAND.REPLACE.flags] = REPLACE_MODE[mode];
   need(tryParseHex(oldHash, HASH_BYTES, record.bytes, COMMAND.REPLACE.oldHash * 4), 'order hash');
-  return toEntry(record.words, 0);
+  return record.bytes;
 }
 
 export function cancelRecord(requestId: number, orderHash: string, hasTombstone = false): Uint8Array<ArrayBuffer> {
   const record = start(COMMAND.CANCEL.BYTES, COMMAND.CANCEL.TYPE, requestId);
   record.words[COMMAND.CANCEL.flags] = hasTombstone ? CANCEL_TOMBSTONE : 0;
   need(tryParseHex(orderHash, HASH_BYTES, record.bytes, COMMAND.CANCEL.hash * 4), 'order hash');
-  return toEntry(record.words, 0);
+  return record.bytes;
 }
 
 export function cancelAllRecord(requestId: number): Uint8Array<ArrayBuffer> {
   const record = start(COMMAND.CANCEL_MANY.BYTES, COMMAND.CANCEL_MANY.TYPE, requestId);
   record.words[COMMAND.CANCEL_MANY.outcome] = BOTH_OUTCOMES;
-  return toEntry(record.words, 0);
+  return record.bytes;
 }
 
 export function cancelMarketRecord(
@@ -115,20 +113,19 @@ export function cancelMarketRecord(
   const record = start(MARKET_CANCEL.BYTES, COMMAND.CANCEL_MANY.TYPE, requestId);
   record.words[COMMAND.CANCEL_MANY.outcome] = outcome;
   need(uuidToBytes(marketId, record.bytes, MARKET_CANCEL.marketId * 4), 'market_id');
-  return toEntry(record.words, 0);
+  return record.bytes;
 }
 
 export function heartbeatRecord(requestId: number): Uint8Array<ArrayBuffer> {
-  return toEntry(start(HEARTBEAT.BYTES, HEARTBEAT.TYPE, requestId).words, 0);
+  return start(HEARTBEAT.BYTES, HEARTBEAT.TYPE, requestId).bytes;
 }
 
 /**
  * The body that the exchange reads from a record with an order.
  * @param marketId the market, which a record does not have
  */
-export function bodyIn(sent: Uint8Array<ArrayBuffer>, marketId: string): PlacementBody {
-  const words = fromEntry(new Uint32Array(sent.buffer));
-  const bytes = new Uint8Array(words.buffer);
+export function bodyIn(bytes: Uint8Array<ArrayBuffer>, marketId: string): PlacementBody {
+  const words = new Uint32Array(bytes.buffer);
   const isExtended = words[ANY_COMMAND.length] !== COMMAND.PLACE.BYTES;
   const tokenId = uint256ToDecimal(bytes, COMMAND.PLACE.tokenId * 4);
   return bodyOfRecord({ words, bytes, at: 0, isExtended }, { marketId, tokenId });

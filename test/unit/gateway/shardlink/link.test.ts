@@ -5,7 +5,7 @@ import type { ShardReply } from '../../../../gateway/shardlink/reply.ts';
 import { MOVEMENT, ORDER_STATUS, OUTCOME, SIDE, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
 import { COMMAND, EXTENDED_PLACE } from '../../../../shared/wire/commands.ts';
-import { EVENT, typeOf } from '../../../../shared/wire/events.ts';
+import { EVENT, EVENT_VERSION, typeOf } from '../../../../shared/wire/events.ts';
 import { RecordBuffer, writeSafe } from '../../../../shared/wire/record.ts';
 import { RingProducer } from '../../../../shared/wire/ring.ts';
 import { createRingBuffer } from '../../../../shared/wire/ringLayout.ts';
@@ -267,7 +267,7 @@ test('an event the views cannot take is fatal', async (t) => {
   const rig = new ClientRig(t, { shards: 1, onFatal: (error) => fatal.push(error) });
   const { engine } = rig.shards[0];
   void rig.attach();
-  engine.out.append(32, 999 | (1 << 16));
+  engine.out.append(32, 999 | (EVENT_VERSION << 16));
   rig.shards[0].step();
   await eventually('the fatal error', async () => fatal.length > 0);
   assert.match(String(fatal[0]), /EVENT-2/);
