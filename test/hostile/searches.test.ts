@@ -15,7 +15,7 @@ import { measureVictim } from '../support/victim.ts';
 const MARKETS = timesOf({ suite: 130, soak: 2000 });
 const SEARCHES = 90;
 const SAMPLES = 5;
-const [ATTACKER, VICTIM, ATTACKER_2] = ['127.0.3.1', '127.0.3.2', '127.0.3.3'];
+const [ATTACKER, ATTACKER_2] = ['127.0.3.1', '127.0.3.3'];
 /** As long as the text of a market may be; one word of three letters finds each of its words. */
 const DESCRIPTION = Array.from({ length: 2500 }, (_, index) => `res${index}`).join(' ');
 
@@ -67,7 +67,8 @@ test('an address that searches as much as it may holds nobody up, and its search
   let answeredBefore: number | null = null;
   await measureVictim(t, {
     send: async () => {
-      const { status, body } = await ask(VICTIM, '/v1/markets?limit=20');
+      // On a slow machine the attack lasts longer than an address may go on asking.
+      const { status, body } = await ask(`127.0.5.${1 + (asked % 250)}`, '/v1/markets?limit=20');
       assert.equal(status, 200, JSON.stringify(body));
       if (isAttacked) answeredBefore ??= answers.length;
     },
