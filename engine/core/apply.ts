@@ -96,7 +96,8 @@ export class Apply {
       case CONVERT.TYPE:
         return convert(this.#state, this.#market(words, word), words, word);
       case FUNDS.TYPE:
-        return moveFunds(this.#state, this.#marketIn(words, word), words, word);
+        // A repeat of a movement changes nothing, whatever market it names.
+        return moveFunds(this.#state, this.#state.markets.get(words[word + ANY_COMMAND.market]) ?? null, words, word);
       case MARKET_OPEN.TYPE:
         return this.#marketOpen(words, word);
       case MARKET_PATCH.TYPE:
@@ -307,11 +308,6 @@ export class Apply {
     const market = this.#state.markets.get(words[word + ANY_COMMAND.market]);
     assert(market !== undefined, 'apply: the market of an accepted command is known');
     return market;
-  }
-
-  /** Null if the command concerns no market. */
-  #marketIn(words: Uint32Array, word: number): Market | null {
-    return words[word + ANY_COMMAND.market] === NO_MARKET ? null : this.#market(words, word);
   }
 
   #marketOf(slot: number): Market {

@@ -37,6 +37,15 @@ describe('a movement with a fee', () => {
     assert.equal(rig.engine.state.totals.withdrawnMicro, 2 * UNIT, 'a fee is no withdrawal');
   });
 
+  it('is answered again by its reference, also if the repeat names a market that there is not', () => {
+    const rig = rigWith(0);
+    const reference = new Uint8Array(32).fill(7);
+    const move = (market?: number) => rig.move(ALICE, MOVEMENT.DEPOSIT, UNIT, reference, market).reply.code;
+    assert.equal(move(99), E.MARKET_NOT_FOUND);
+    assert.deepEqual([move(), move(99), move()], [OK, OK, OK]);
+    assert.equal(has(rig)[0], UNIT, 'it is credited once');
+  });
+
   it('is refused as a whole where the account has the amount and not the fee', () => {
     for (const micro of [UNIT + FEE - 1, UNIT + FEE]) {
       const isCovered = micro === UNIT + FEE;
