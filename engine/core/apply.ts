@@ -96,8 +96,7 @@ export class Apply {
       case CONVERT.TYPE:
         return convert(this.#state, this.#market(words, word), words, word);
       case FUNDS.TYPE:
-        // A repeat of a movement changes nothing, whatever market it names.
-        return moveFunds(this.#state, this.#state.markets.get(words[word + ANY_COMMAND.market]) ?? null, words, word);
+        return moveFunds(this.#state, words, word);
       case MARKET_OPEN.TYPE:
         return this.#marketOpen(words, word);
       case MARKET_PATCH.TYPE:

@@ -82,7 +82,7 @@ export class Engine {
   readonly #tickCommand = new RecordBuffer(TICK.BYTES);
   readonly #stepCommand = new RecordBuffer(STEP.BYTES);
   readonly #rowsOfRecord: number;
-  /** The rules that are to be in force: until they are, the next command brings them. */
+  /** The rules that are to be in force: until they are, the next command but a tick brings them. */
   #rulesDue = RULES_BEFORE;
 
   constructor(parts: EngineParts) {
@@ -153,7 +153,6 @@ export class Engine {
   submit(words: Uint32Array, bytes: Uint8Array, word: number, isOvertaking = false): void {
     const timeMs = Math.max(this.nowMs, readSafe(words, word + ANY_COMMAND.timeMs));
     this.nowMs = timeMs;
-    if (this.state.rules < this.#rulesDue) this.#useRules();
     if (this.#isDueNow) {
       this.tick(timeMs);
       while (!isOvertaking && this.isDue(timeMs)) this.tick(timeMs);
@@ -164,6 +163,7 @@ export class Engine {
       if (requestId !== commands.NO_REQUEST) this.#reply(requestId, OK, 0);
       return;
     }
+    if (this.state.rules < this.#rulesDue) this.#useRules();
     writeSafe(words, word + ANY_COMMAND.timeMs, timeMs);
     const version = recordVersionOf(this.state.rules);
     if (version !== COMMAND_VERSION) COMMAND_AGES.forget(version, words, word);

@@ -5,6 +5,8 @@
  * Invariants:
  *   MOVING-1  The fee of a movement leaves the account in the same debit or, for a merge, from its proceeds: there is
  *             no movement without its fee, and no fee without its movement.
+ *   MOVING-2  A movement is applied once, by its reference. Its market, if it has one, is known then; a repeat may name
+ *             any.
  */
 import { assert } from '../../shared/base/assert.ts';
 import * as codes from '../../shared/base/codes.ts';
@@ -46,15 +48,20 @@ export function convert(state: ShardState, market: Market, words: Uint32Array, w
   return OK;
 }
 
-/** @param market of a deposit of full sets. @returns OK, or INSUFFICIENT_BALANCE with nothing changed. */
-export function moveFunds(state: ShardState, market: Market | null, words: Uint32Array, word: number): number {
-  const { ledger, digest, emit, references, totals } = state;
+/** @returns OK, or INSUFFICIENT_BALANCE with nothing changed. */
+export function moveFunds(state: ShardState, words: Uint32Array, word: number): number {
+  const { ledger, digest, emit, markets, references, totals } = state;
   const account = words[word + ANY_COMMAND.account];
   const amount = readSafe(words, word + FUNDS.amountMicro);
   const movement = movementIn(words[word + FUNDS.movementAndFee]);
   const fee = feeIn(words[word + FUNDS.movementAndFee]);
   const reference = word + FUNDS.reference;
-  if (references.has(words, reference)) return OK; // a repeat: answered again, applied once
+  // A repeat is answered again and applied once, whatever market it names.
+  if (references.has(words, reference)) return OK;
+  const index = words[word + ANY_COMMAND.market];
+  // A deposit of full sets has a market.
+  const market = index === NO_MARKET ? null : markets.get(index);
+  assert(market !== undefined, 'MOVING-2: the market of an accepted movement is known');
   if (movement === MOVEMENT.DEPOSIT) {
     assert(fee === 0, 'MOVING-1: a deposit has no fee');
     totals.depositedMicro = addSafe(totals.depositedMicro, amount);

@@ -76,10 +76,15 @@ export function repositoryOf(remotes: string): string | null {
   return host === undefined ? null : `git+https://${host}/${path}.git`;
 }
 
-/** The modules that a program can come to from the index, and the declarations likewise. */
+/**
+ * The modules that a program can come to from the index, and the declarations likewise. Comments stay in declarations
+ * alone: editors show those, and browsers would load the others.
+ */
 function compileClient(folder: string): void {
   const compiled = join(folder, 'compiled');
-  runCompiler(ROOT, '-p', join(MANIFESTS, 'tsconfig.json'), '--outDir', compiled);
+  const project = ['-p', join(MANIFESTS, 'tsconfig.json'), '--outDir', compiled];
+  runCompiler(ROOT, ...project, '--emitDeclarationOnly');
+  runCompiler(ROOT, ...project, '--declaration', 'false', '--removeComments');
   const index = join(compiled, 'client/index');
   for (const path of reached(`${index}.js`, modulesOf)) keep(path, (text) => text);
   for (const path of reached(`${index}.d.ts`, declarationsOf)) keep(path, withoutNotes);
