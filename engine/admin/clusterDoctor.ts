@@ -3,10 +3,9 @@
  * runs, and reports what would prevent a start or a takeover. It changes nothing and prints no secret.
  */
 import type { Clock } from '../../shared/base/clock.ts';
-import { errorOf } from '../../shared/base/errorOf.ts';
 import { FORMATS, raisedFrom, unreadable } from '../../shared/base/formats.ts';
 import { serverName, serversOf } from '../../shared/base/journalUrl.ts';
-import { errorCode } from '../../shared/base/thrown.ts';
+import { errorCode, errorOf } from '../../shared/base/thrown.ts';
 import { MOVED_FACT } from '../replication/logFacts.ts';
 import { logUrl } from './cluster.ts';
 import { raisable } from './clusterFormats.ts';

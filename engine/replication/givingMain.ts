@@ -5,7 +5,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../shared/base/assert.ts';
 import { NICE_IDLER, stepBack } from '../../shared/base/background.ts';
-import { errorOf } from '../../shared/base/errorOf.ts';
+import { errorOf } from '../../shared/base/thrown.ts';
 import type { Statement } from './command.ts';
 import { type Connection, Servers } from './connection.ts';
 import { type Attempt, CopyTable } from './copyTable.ts';

@@ -11,7 +11,7 @@
  *   SHIPPER-4  Once another member leads, or the log contradicts what was held, nothing more is appended or reported.
  */
 import { assert } from '../../shared/base/assert.ts';
-import { errorOf } from '../../shared/base/errorOf.ts';
+import { errorOf } from '../../shared/base/thrown.ts';
 import type { NewRow } from '../../shared/wire/replication.ts';
 import { type ReplicatedLog, type Resolved, TakesNoRowsError } from './log.ts';
 import type { Timing } from './timing.ts';

@@ -8,7 +8,7 @@
  * the next run reads it: nothing is handed over in memory.
  */
 import type { Worker } from 'node:worker_threads';
-import { errorOf } from '../../shared/base/errorOf.ts';
+import { errorOf } from '../../shared/base/thrown.ts';
 import { threadEnds } from './threadEnds.ts';
 
 const SHORTEST_WAIT_MS = 100;

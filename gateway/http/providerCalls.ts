@@ -9,8 +9,8 @@
  *            memory.
  */
 
-import { errorOf } from '../../shared/base/errorOf.ts';
 import { memberOf } from '../../shared/base/memberOf.ts';
+import { errorOf } from '../../shared/base/thrown.ts';
 
 const TIMEOUT_MS = 5000;
 const MAX_BYTES = 256 * 1024;

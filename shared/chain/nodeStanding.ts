@@ -4,7 +4,7 @@
  * that a node that hangs holds neither calls nor memory.
  */
 import type { NodeHealth } from '../base/chainFacts.ts';
-import { errorOf } from '../base/errorOf.ts';
+import { errorOf } from '../base/thrown.ts';
 import { NodeUnreachable, QUOTA, type Rpc, RpcError } from './rpc.ts';
 
 const REST_MS = 5000;

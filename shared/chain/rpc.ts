@@ -8,8 +8,8 @@
  */
 
 import { assert } from '../base/assert.ts';
-import { errorOf } from '../base/errorOf.ts';
 import type { Hex } from '../base/hex.ts';
+import { errorOf } from '../base/thrown.ts';
 
 export type Rpc = { call(method: string, params: readonly unknown[]): Promise<unknown> };
 

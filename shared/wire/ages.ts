@@ -65,13 +65,6 @@ export class Ages {
     }
   }
 
-  /** The length of a form in a version. */
-  bytesIn(version: number, { TYPE, WORDS }: AnyLayout): number {
-    const plan = this.#newer.get(version)?.get(keyOf(TYPE, WORDS));
-    assert(plan !== undefined, 'AGES-3: a version has this type, with this length');
-    return plan.words * 4;
-  }
-
   /** Appends the records of a version, in the newest layout. @param end the word after the last one */
   widen(version: number, words: Uint32Array, word: number, end: number, into: RecordBuffer): void {
     const plans = this.#older.get(version);

@@ -54,6 +54,7 @@ test('each wallet that announces itself has a button with its name and icon, and
   skip,
 }, async () => {
   const { page, complaints, calls } = await visit(`/markets/${market.id}`);
+  await signIn(page, 'Second wallet').waitFor();
   assert.deepEqual(
     await page.getByRole('button', { name: /^Sign in with/ }).allInnerTexts(),
     ['Sign in with First wallet', 'Sign in with Second wallet'],
@@ -64,6 +65,7 @@ test('each wallet that announces itself has a button with its name and icon, and
   await signIn(page, 'Second wallet').click();
   await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor();
   await page.reload();
+  await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor();
   await page.locator('button[type=submit]').click();
   await page.getByRole('alert').waitFor();
   assert.ok(calls.includes('1 eth_signTypedData_v4'));

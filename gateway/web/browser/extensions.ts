@@ -3,6 +3,7 @@
  * icon, and those that are found as `window.ethereum` alone. Errors of theirs are said in words.
  */
 import { useEffect, useState } from 'preact/hooks';
+import { memberOf } from '../../../shared/base/memberOf.ts';
 
 type Call = { readonly method: string; readonly params?: readonly unknown[] };
 type Provider = { request(call: Call): Promise<unknown> };
@@ -139,8 +140,4 @@ function inWords(error: unknown): Error {
 function codeOf(error: unknown): number {
   const inner = memberOf(memberOf(error, 'data'), 'originalError');
   return Number(memberOf(inner, 'code') ?? memberOf(error, 'code'));
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return value instanceof Object ? Reflect.get(value, name) : undefined;
 }

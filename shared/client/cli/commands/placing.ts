@@ -1,5 +1,5 @@
 /** Signing, placing, amending and replacing orders. */
-import { errorOf } from '../../../base/errorOf.ts';
+import { errorOf } from '../../../base/thrown.ts';
 import { leavesOpen } from '../../answers.ts';
 import type { ExchangeClient, PlacingOptions } from '../../client.ts';
 import type { SignedOrder, SigningOptions } from '../../order.ts';

@@ -1,7 +1,6 @@
 /** The end of a failed command: its exit code, and lines that say what is wrong and what helps. */
 
-import { errorOf } from '../../../base/errorOf.ts';
-import { errorCode } from '../../../base/thrown.ts';
+import { errorCode, errorOf } from '../../../base/thrown.ts';
 import { isRefusal } from '../../answers.ts';
 import { ApprovalNeededError } from '../../approvalNeeded.ts';
 import { ApiError, RedirectError } from '../../http.ts';
