@@ -12,6 +12,7 @@ import type { OrderMarket } from '../../shared/client/order.ts';
 import { runAdminHere } from '../support/adminProgram.ts';
 import { eventually } from '../support/eventually.ts';
 import { fileScope } from '../support/fileScope.ts';
+import { firstRecord } from '../support/firstRecord.ts';
 import { type Json, startServer } from '../support/server.ts';
 import { assertBalanced, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
@@ -255,15 +256,6 @@ function listed(start: string): string[] {
     .filter((name) => name.startsWith(start) && /\.db(-wal|-shm)?$/.test(name))
     .filter((name) => start === 'read.db' || name.endsWith('.db'))
     .map((name) => join(server.dataDir, name));
-}
-
-function firstRecord(path: string): number {
-  const db = new Database(path, { readonly: true });
-  try {
-    return db.prepare<[], number>('SELECT min(sequence) FROM journal').pluck().get() ?? 1;
-  } finally {
-    db.close();
-  }
 }
 
 /** Flips a bit of a record inside the database, as SQLite itself would not notice. */

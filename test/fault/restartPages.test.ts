@@ -6,10 +6,10 @@ import assert from 'node:assert/strict';
 import { readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import Database from 'better-sqlite3';
 import { runAdminHere } from '../support/adminProgram.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
+import { firstRecord } from '../support/firstRecord.ts';
 import { NO_PROMETHEUS, watched } from '../support/prometheus.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 
@@ -74,13 +74,3 @@ describe('what a real Prometheus rings', { skip: NO_PROMETHEUS }, () => {
     await prometheus.rings(['BackupDrillFailed']);
   });
 });
-
-/** A trimmed journal begins there. */
-function firstRecord(path: string): number {
-  const db = new Database(path, { readonly: true });
-  try {
-    return db.prepare<[], number>('SELECT min(sequence) FROM journal').pluck().get() ?? 1;
-  } finally {
-    db.close();
-  }
-}
