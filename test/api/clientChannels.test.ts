@@ -54,10 +54,20 @@ test(`every change is delivered once and in order, whatever the line loses (seed
   await server.start();
   await trade();
   await server.admin.patchMarket(market.id, { status: 'locked' });
-  await eventually('all of it', async () => {
-    const isLocked = all.states.get(market.id)?.data.status === 'locked';
-    return isLocked && live.tickers.get(market.id)?.trades === 2 && sum(candles) === 2;
-  });
+  const come = () => [
+    all.states.get(market.id)?.data.status,
+    live.tickers.get(market.id)?.trades,
+    sum(candles),
+    [all, live, series].map(({ isLive }) => isLive),
+    candles.slice(-6),
+  ];
+  await eventually(
+    () => `all of it: ${JSON.stringify(come())}`,
+    async () => {
+      const [status, trades, ofCandles] = come();
+      return status === 'locked' && trades === 2 && ofCandles === 2;
+    },
+  );
   assert.ok(changes.some(({ type }) => type === 'stale'));
   assert.deepEqual(live.tickers.get(market.id), await maker.reconnected().client.ticker(market.id));
   const closed = candles.flatMap((e) => (e.type === 'candle' && !e.frame.data.is_open ? [e.frame.data.start] : []));
