@@ -6,12 +6,13 @@ import type { Activity, FundMovements, Market, UserActivity } from '../../../sha
 import { useAccountChanges } from './accountChanges.ts';
 import { Outcome, useAction } from './action.ts';
 import { useLoaded } from './api.ts';
-import { cents, dateTime, outcomeName, units } from './format.ts';
+import { cents, outcomeName, units } from './format.ts';
 import { useMarkets } from './markets.ts';
 import { NotificationsPanel } from './notifications.ts';
 import { Link, useTitle } from './router.ts';
 import { ask, download, useVisitor } from './session.ts';
 import { SignInFirst } from './waiting.ts';
+import { When } from './when.ts';
 
 const ROWS_A_PAGE = 25;
 const MOST_ROWS = 100;
@@ -94,7 +95,7 @@ function ActivityTable({ rows, markets }: TableProps): VNode {
           ${outcomeName(market, row.outcome_index)}${reason !== undefined && html`<br /><small>${reason}</small>`}</td>
         <td>${row.type !== 'fill' && html`<small>limit</small> `}${cents(row.price)}</td>
         <td>${units(row.quantity_atomic)}</td>
-        <td class="wide">${dateTime(row.created_at)}</td></tr>`;
+        <td class="wide"><${When} time=${row.created_at} /></td></tr>`;
     })}</tbody></table>`;
 }
 
@@ -125,7 +126,7 @@ function Movements(): VNode {
         <thead><tr><th scope="col">Movement</th><th scope="col">Amount</th></tr></thead>
         <tbody>${value.movements.map(
           ({ id, type, amount_usdc_micro, created_at }) => html`<tr key=${id}>
-            <th scope="row">${type.replace('_', ' ')}<br /><small>${dateTime(created_at)}</small></th>
+            <th scope="row">${type.replace('_', ' ')}<br /><small><${When} time=${created_at} /></small></th>
             <td>${OUTGOING.includes(type) ? '−' : '+'}$${units(amount_usdc_micro)}</td></tr>`,
         )}</tbody></table>`
     }</section>`;

@@ -5,7 +5,7 @@ import { isRefusal, isUnanswered, leavesOpen } from '../../../shared/client/answ
 import { ApiError, sendRequest } from '../../../shared/client/http.ts';
 import { prepareRequest } from '../../../shared/client/request.ts';
 import type { Bbo } from '../../../shared/client/types.ts';
-import { dateTime } from './format.ts';
+import { dateTime } from './times.ts';
 
 /** `value` stays while a newer one is being loaded or cannot be loaded. */
 export type Loaded<T> = { readonly value: T | null; readonly error: string | null };

@@ -1,8 +1,8 @@
-/** Shows whether the displayed book is the exchange's: its sequence number if it is, the cause if it is not. */
+/** Shows whether the displayed book is the exchange's, whose checksum it has; the cause if it is not. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { clockTime } from './format.ts';
 import type { LiveBook } from './live.ts';
+import { When } from './when.ts';
 
 const CAUSES = {
   connection: 'The connection was lost.',
@@ -19,8 +19,7 @@ export function BookStatus({ book, status, stage }: BookStatusProps): VNode {
   return html`<p class="status" data-state=${book.state}>
     <span class="dot" aria-hidden="true"></span>
     <strong>${nameOf(book)}</strong>${' '}
-    ${book.sequence !== null && html`<span class="quiet">sequence ${book.sequence}, verified</span>`}${' '}
-    ${book.changedMs > 0 && html`<span class="quiet">changed ${clockTime(book.changedMs)}</span>`}${' '}
+    ${book.changedMs > 0 && html`<span class="quiet">changed <${When} time=${book.changedMs} isClock /></span>`}${' '}
     ${!isOpen && html`<span class="tag">market ${status}</span>`}
     ${isOpen && stage !== 'open' && html`<span class="tag">${stage.replace('_', '-')}</span>`}
   </p>`;

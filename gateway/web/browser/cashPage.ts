@@ -7,10 +7,10 @@ import type { FiatKind, FiatSessionRecord } from '../../../shared/client/types.t
 import { Outcome, useAction } from './action.ts';
 import { useLoaded } from './api.ts';
 import { CashSession } from './cashSession.ts';
-import { dateTime } from './format.ts';
 import { provedAnew } from './provedAnew.ts';
 import { useTitle } from './router.ts';
 import { ask, useVisitor } from './session.ts';
+import { dateTime } from './times.ts';
 import { doubtOf, typedDecimal } from './typedNumber.ts';
 import { SignInFirst } from './waiting.ts';
 

@@ -3,10 +3,10 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { EventView, LiveScore } from '../../../shared/client/types.ts';
 import { get, useLoaded } from './api.ts';
-import { dateTime } from './format.ts';
 import { MarketTable } from './marketTable.ts';
 import { useTitle } from './router.ts';
 import { Waiting } from './waiting.ts';
+import { When } from './when.ts';
 
 const REFRESH_SECONDS = 10;
 const PRICES_SECONDS = 5;
@@ -17,9 +17,8 @@ export function EventPage({ slug }: { readonly slug: string }): VNode {
   useTitle(event?.title);
   if (event === null) return html`<${Waiting} error=${error} />`;
   return html`
-    <p class="quiet">${event.category}${event.sport_league ? ` · ${event.sport_league}` : ''} · ${dateTime(
-      event.start_time,
-    )}</p>
+    <p class="quiet">${event.category}${event.sport_league ? ` · ${event.sport_league}` : ''} · <${When}
+      time=${event.start_time} /></p>
     <h1>${event.title}</h1>
     ${event.live !== null && html`<${Score} score=${event.live} teams=${event.sport_teams} />`}
     <p>${event.description}</p>

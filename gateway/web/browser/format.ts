@@ -84,19 +84,3 @@ export function dollars(value: number): string {
 export function percent(fraction: number): string {
   return `${Math.round(fraction * 100)}%`;
 }
-
-const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
-const CLOCK = new Intl.DateTimeFormat(undefined, {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  hourCycle: 'h23',
-});
-
-export function dateTime(time: string | number): string {
-  return DAY.format(new Date(time));
-}
-
-export function clockTime(timeMs: number): string {
-  return CLOCK.format(timeMs);
-}

@@ -5,9 +5,9 @@ import { useState } from 'preact/hooks';
 import type { Preferences, TradingTimeout } from '../../../shared/client/types.ts';
 import { Outcome, useAction } from './action.ts';
 import { useLoaded } from './api.ts';
-import { dateTime } from './format.ts';
 import { preferencesChanged } from './reminder.ts';
 import { ask } from './session.ts';
+import { When } from './when.ts';
 
 const REMINDERS = [15, 30, 60, 120];
 const SESSIONS = [60, 120, 240, 480];
@@ -102,7 +102,7 @@ function ActiveTimeout({ timeout, onChanged }: ActiveTimeoutProps): VNode {
       return 'The timeout has ended.';
     });
   return html`<h3>Timeout</h3>
-    <p class="warning">You place no orders until <strong>${dateTime(timeout.ends_at)}</strong>. Your open orders
+    <p class="warning">You place no orders until <strong><${When} time=${timeout.ends_at} /></strong>. Your open orders
       stay, and you can cancel them, claim, and sign out.</p>
     <p><button type="button" disabled=${action.isBusy} onClick=${end}>End it now</button></p>
     <${Outcome} action=${action} />`;

@@ -4,9 +4,9 @@ import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { BrowsedEvents, CatalogMetadata } from '../../../shared/client/types.ts';
 import { get, type Loaded, useLoaded } from './api.ts';
-import { dateTime } from './format.ts';
 import { MarketTable } from './marketTable.ts';
 import { Link, replaceQuery } from './router.ts';
+import { When } from './when.ts';
 
 type Event = BrowsedEvents['events'][number];
 
@@ -109,7 +109,7 @@ function EventCard({ event }: { readonly event: Event }): VNode {
   const place = `/events/${encodeURIComponent(event.slug)}`;
   return html`<li class="card">
     <p class="quiet">${event.category}${event.sport_league ? ` · ${event.sport_league}` : ''} · ${
-      event.status === 'live' ? html`<strong class="live">Live</strong>` : dateTime(event.start_time)
+      event.status === 'live' ? html`<strong class="live">Live</strong>` : html`<${When} time=${event.start_time} />`
     }</p>
     <h2><${Link} to=${place}>${event.title}</${Link}></h2>
     <${MarketTable} markets=${shown} quotes=${event.quotes} caption=${`Markets of ${event.title}`} />

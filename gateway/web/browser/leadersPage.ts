@@ -4,8 +4,9 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Leaderboard, Pulse, RecentFills } from '../../../shared/client/types.ts';
 import { get, useLoaded } from './api.ts';
-import { dateTime, dollars, percent, short } from './format.ts';
+import { dollars, percent, short } from './format.ts';
 import { Link, useTitle } from './router.ts';
+import { When } from './when.ts';
 
 type Traders = Leaderboard['traders'];
 type Fills = RecentFills['fills'];
@@ -81,7 +82,7 @@ function FillTable({ fills, error }: FillsProps): VNode {
         <th scope="row"><${Link} to=${`/markets/${fill.market_id}`}>${fill.market_title}</${Link}></th>
         <td class="wide">${fill.user_handle}</td>
         <td>${fill.side === 'BUY' ? 'bought' : 'sold'} ${fill.outcome} at ${fill.price_cents}¢</td>
-        <td>${dollars(Number(fill.size_usd))}</td><td class="wide">${dateTime(fill.filled_at)}</td></tr>`,
+        <td>${dollars(Number(fill.size_usd))}</td><td class="wide"><${When} time=${fill.filled_at} /></td></tr>`,
     )}</tbody>
   </table>`;
 }

@@ -14,7 +14,6 @@ export type LiveBook = {
   readonly state: BookState;
   /** Why the book is stale. */
   readonly cause: StaleCause | null;
-  readonly sequence: number | null;
   /** Time of the last change, in Unix milliseconds. */
   readonly changedMs: number;
   /** Levels of Yes and of No. */
@@ -27,7 +26,6 @@ const NO_LEVELS: Levels = { bids: [], asks: [] };
 const STARTING: LiveBook = {
   state: 'starting',
   cause: null,
-  sequence: null,
   changedMs: 0,
   levels: [NO_LEVELS, NO_LEVELS],
   trades: [],
@@ -71,6 +69,6 @@ export function useBook(marketId: string): LiveBook {
 }
 
 function bookNow(book: BookStream, cause: StaleCause | null, trades: readonly TradeFrame[]): LiveBook {
-  const { state, sequence, timestamp } = book;
-  return { state, cause, sequence, changedMs: timestamp, levels: [book.levels(0), book.levels(1)], trades };
+  const { state, timestamp } = book;
+  return { state, cause, changedMs: timestamp, levels: [book.levels(0), book.levels(1)], trades };
 }

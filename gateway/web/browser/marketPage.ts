@@ -8,8 +8,9 @@ import { useAccountChanges } from './accountChanges.ts';
 import { get, useLoaded } from './api.ts';
 import { BookStatus } from './bookStatus.ts';
 import { useCalm } from './calm.ts';
+import { CopyButton } from './copyButton.ts';
 import { DepthChart } from './depthChart.ts';
-import { cents, complement, dateTime, finestTicks, usdc } from './format.ts';
+import { cents, complement, finestTicks, usdc } from './format.ts';
 import { Ladder } from './ladder.ts';
 import { type LiveBook, useBook } from './live.ts';
 import { useMarketChanges } from './marketChanges.ts';
@@ -21,6 +22,7 @@ import { useVisitor } from './session.ts';
 import { Tape } from './tape.ts';
 import { type ChosenPrice, type Reach, TicketPanel } from './ticket.ts';
 import { Waiting } from './waiting.ts';
+import { When } from './when.ts';
 
 /** Refreshes the volume; other changes of the market come by themselves. */
 const REFRESH_SECONDS = 60;
@@ -60,7 +62,10 @@ function OpenMarket({ market, error, orders, onOrder }: OpenMarketProps): VNode 
   yes.current = book.levels[0];
   const charts = useCharts(market, book, outcome);
   // Preact does not draw the same element again: these do not change with every frame.
-  const tape = useMemo(() => html`<${Tape} marketId=${market.id} trades=${book.trades} />`, [market.id, book.trades]);
+  const tape = useMemo(
+    () => html`<${Tape} marketId=${market.id} outcome=${market.outcomes[0]} trades=${book.trades} />`,
+    [market, book.trades],
+  );
   const ownOrders = useMemo(
     () =>
       own !== null &&
@@ -169,15 +174,15 @@ function pricesOf(orders: readonly UserOrder[] | null, outcome: 0 | 1): Readonly
 }
 
 function Facts({ market }: { readonly market: Market }): VNode {
-  const facts: readonly (readonly [string, string])[] = [
-    ['Trading ends', market.trading_ends_at === undefined ? '' : dateTime(market.trading_ends_at)],
+  const facts: readonly (readonly [string, VNode | string])[] = [
+    ['Trading ends', market.trading_ends_at === undefined ? '' : html`<${When} time=${market.trading_ends_at} />`],
     ['Fee', `${market.fee_bps / 100}% of what is bought or sold for`],
     ['Decided by', market.resolution_source ?? ''],
     ['Volume', usdc(market.total_volume)],
-    ['Market', market.id],
   ];
   return html`<p>${market.description}</p>
     <dl class="facts">${facts
       .filter(([, value]) => value !== '')
-      .map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+      .map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+    <p><${CopyButton} text=${market.id} what="the id of the market" /></p>`;
 }

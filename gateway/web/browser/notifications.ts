@@ -6,9 +6,9 @@ import type { Notification, Notifications } from '../../../shared/client/types.t
 import { useAccountChanges } from './accountChanges.ts';
 import { Outcome, useAction } from './action.ts';
 import { useLoaded } from './api.ts';
-import { dateTime } from './format.ts';
 import { ask } from './session.ts';
 import { notificationsRead } from './unread.ts';
+import { When } from './when.ts';
 
 const REFRESH_SECONDS = 30;
 const ROWS_A_PAGE = 20;
@@ -62,7 +62,7 @@ type RowProps = { readonly item: Notification; readonly isBusy: boolean; readonl
 function NotificationRow({ item, isBusy, onRead }: RowProps): VNode {
   const { title, body, read_at, created_at } = item;
   const isNew = read_at === null;
-  return html`<li class=${isNew ? 'unread' : ''}><span class="quiet">${dateTime(created_at)}</span>${' '}
+  return html`<li class=${isNew ? 'unread' : ''}><span class="quiet"><${When} time=${created_at} /></span>${' '}
     <strong>${title}.</strong> ${body}${' '}
     ${
       isNew && html`<button type="button" class="small" disabled=${isBusy} onClick=${onRead}>Mark as read</button>`

@@ -5,8 +5,9 @@ import { useState } from 'preact/hooks';
 import type { OwnSessions } from '../../../shared/client/types.ts';
 import { Outcome, useAction } from './action.ts';
 import { useLoaded } from './api.ts';
-import { dateTime } from './format.ts';
 import { ask, signOut } from './session.ts';
+import { dateTime } from './times.ts';
+import { When } from './when.ts';
 
 type OwnSession = OwnSessions['sessions'][number];
 
@@ -40,7 +41,8 @@ export function SessionsPanel(): VNode {
         (session) => html`<tr key=${session.id}>
           <th scope="row" title=${session.user_agent ?? ''}>${browserOf(session.user_agent)}
             ${session.is_current && html`${' '}<span class="tag">this one</span>`}</th>
-          <td class="wide">${dateTime(session.created_at)}</td><td>${dateTime(session.refreshed_at)}</td>
+          <td class="wide"><${When} time=${session.created_at} /></td>
+          <td><${When} time=${session.refreshed_at} /></td>
           <td>${
             !session.is_current &&
             html`<button type="button" class="small" disabled=${action.isBusy}

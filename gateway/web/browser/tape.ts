@@ -4,20 +4,23 @@ import type { VNode } from 'preact';
 import type { TradeFrame } from '../../../shared/client/stream/frames.ts';
 import type { MarketTrades } from '../../../shared/client/types.ts';
 import { get, useLoaded } from './api.ts';
-import { cents, clockTime, complement, units } from './format.ts';
+import { cents, complement, units } from './format.ts';
+import { zoneName } from './times.ts';
+import { When } from './when.ts';
 
 const MOST_ROWS = 16;
 const SECOND_MS = 1000;
 
 type Row = { id: string; price: string; amountAtomic: string; isBuy: boolean; timeMs: number };
 
-export function Tape({
-  marketId,
-  trades,
-}: {
+type TapeProps = {
   readonly marketId: string;
+  /** The name of the first outcome, whose prices are shown. */
+  readonly outcome: string;
   readonly trades: readonly TradeFrame[];
-}): VNode {
+};
+
+export function Tape({ marketId, outcome, trades }: TapeProps): VNode {
   const past = useLoaded<MarketTrades>(marketId, () => get(`/v1/markets/${marketId}/trades`));
   const rows = trades.map(rowOf);
   const isShown = new Set(rows.map(({ id }) => id));
@@ -27,12 +30,13 @@ export function Tape({
   }
   if (rows.length === 0) return html`<p class="quiet">${past.error ?? 'No trades yet.'}</p>`;
   return html`<table class="tape">
-    <caption class="unseen">Latest trades, newest first, as prices of Yes</caption>
-    <thead><tr><th scope="col">Time</th><th scope="col">Taker</th><th scope="col">Yes at</th>
+    <caption class="unseen">Latest trades, newest first, as prices of ${outcome}</caption>
+    <thead><tr><th scope="col">Time <small>${zoneName()}</small></th>
+      <th scope="col">Taker</th><th scope="col">${outcome} at</th>
       <th scope="col">Tokens</th></tr></thead>
     <tbody>${rows.slice(0, MOST_ROWS).map(
       ({ id, price, amountAtomic, isBuy, timeMs }) => html`<tr key=${id} class=${isBuy ? 'bid' : 'ask'}>
-        <td>${clockTime(timeMs)}</td><td>${isBuy ? 'bought' : 'sold'}</td><td>${cents(price)}</td>
+        <td><${When} time=${timeMs} isClock /></td><td>${isBuy ? 'bought' : 'sold'}</td><td>${cents(price)}</td>
         <td>${units(amountAtomic)}</td></tr>`,
     )}</tbody>
   </table>`;

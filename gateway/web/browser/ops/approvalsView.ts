@@ -4,7 +4,8 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Approval, Approvals } from '../../../../shared/client/types.ts';
 import { useLoaded } from '../api.ts';
-import { dateTime, units } from '../format.ts';
+import { units } from '../format.ts';
+import { When } from '../when.ts';
 import type { Role } from './access.ts';
 import { Action } from './action.ts';
 import { Scrolling } from './scrolling.ts';
@@ -58,7 +59,7 @@ export function ApprovalsView(props: ViewProps): VNode {
             <th scope="row">${KIND_NAMES[approval.kind]}: ${requestOf(approval)}</th>
             <td>${approval.status}${approval.failure === null ? '' : `: ${approval.failure.error}`}</td>
             <td>${approval.requested_by}</td><td>${approval.decided_by ?? '–'}</td>
-            <td>${dateTime(approval.decided_at ?? approval.requested_at)}</td>
+            <td><${When} time=${approval.decided_at ?? approval.requested_at} /></td>
           </tr>`,
         )}</tbody>
       </table></${Scrolling}>
@@ -73,8 +74,8 @@ function Pending({ approval, operator, client, onDone }: PendingProps): VNode {
   const action = { operator, needs: ROLE_OF[approval.kind], onDone };
   return html`<li class="waiting">
     <p><strong>${KIND_NAMES[approval.kind]}</strong> ${requestOf(approval)}</p>
-    <p class="quiet">Asked by ${approval.requested_by}, ${dateTime(approval.requested_at)};
-      ${` open until ${dateTime(approval.expires_at)}.`}</p>
+    <p class="quiet">Asked by ${approval.requested_by}, <${When} time=${approval.requested_at} />;
+      ${' open until '}<${When} time=${approval.expires_at} />.</p>
     <p class="actions">
       <${Action} ...${action} label="Approve" isDangerous closed=${isOwn ? 'Another operator has to approve it.' : null}
         run=${() => client.approve(approval.id)} confirm=${`It is carried out at once: ${requestOf(approval)}.`} />

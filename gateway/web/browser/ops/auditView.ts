@@ -4,7 +4,7 @@ import type { TargetedEvent, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { AuditPage, AuditQuery, AuditRecord } from '../../../../shared/client/types.ts';
 import { useLoaded } from '../api.ts';
-import { dateTime } from '../format.ts';
+import { When } from '../when.ts';
 import { Scrolling } from './scrolling.ts';
 import type { ViewProps } from './view.ts';
 
@@ -71,7 +71,8 @@ function Records({ page: { records, head } }: { readonly page: AuditPage }): VNo
         <th scope="col">What</th><th scope="col">Details</th></tr></thead>
       <tbody>${records.map(
         (record) => html`<tr key=${record.sequence}>
-          <th scope="row">${record.sequence}</th><td>${dateTime(record.time)}</td><td>${record.operator ?? '–'}</td>
+          <th scope="row">${record.sequence}</th><td><${When} time=${record.time} /></td>
+          <td>${record.operator ?? '–'}</td>
           <td>${whatOf(record)}</td><td><${Details} record=${record} /></td>
         </tr>`,
       )}</tbody>

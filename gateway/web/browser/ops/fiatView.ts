@@ -4,7 +4,7 @@ import type { TargetedEvent, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { OperatedFiatSession, OperatedFiatSessions } from '../../../../shared/client/types.ts';
 import { useLoaded } from '../api.ts';
-import { dateTime } from '../format.ts';
+import { When } from '../when.ts';
 import { count } from './numbers.ts';
 import { Scrolling } from './scrolling.ts';
 import type { ViewProps } from './view.ts';
@@ -79,7 +79,7 @@ function Sessions({ rows, isAlarmed, onChoose }: SessionsProps): VNode {
         <th scope="row"><button type="button" onClick=${() => onChoose(id)}>${id}</button></th>
         <td>${kind}</td><td>${inWords(transfer_state ?? status)}</td>
         <td class=${alarm === null ? '' : 'bad'}>${alarm === null ? '–' : inWords(alarm)}</td>
-        <td>${provider}: ${provider_status}</td><td>${dateTime(updated_at)}</td>
+        <td>${provider}: ${provider_status}</td><td><${When} time=${updated_at} /></td>
       </tr>`,
     )}</tbody>
   </table></${Scrolling}>`;
@@ -107,7 +107,7 @@ function History({ id, client }: Pick<ViewProps, 'client'> & { readonly id: stri
         <th scope="col">Cause</th><th scope="col">It rests on</th></tr></thead>
       <tbody>${transitions.map(
         ({ at, subject, from, to, cause, evidence }, index) => html`<tr key=${index}>
-          <th scope="row">${dateTime(at)}</th><td>${subject}</td><td>${from === null ? '–' : inWords(from)}</td>
+          <th scope="row"><${When} time=${at} /></th><td>${subject}</td><td>${from === null ? '–' : inWords(from)}</td>
           <td>${inWords(to)}</td><td>${inWords(cause)}</td>
           <td>${evidence === null ? '–' : html`<code>${JSON.stringify(evidence)}</code>`}</td>
         </tr>`,

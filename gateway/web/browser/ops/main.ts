@@ -7,7 +7,7 @@
 import { html, render } from 'htm/preact';
 import type { ComponentType, VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { clockTime } from '../format.ts';
+import { clockTime, zoneName } from '../times.ts';
 import { clientWith, keepToken, keptToken } from './access.ts';
 import { AccountsView } from './accountsView.ts';
 import { ApprovalsView } from './approvalsView.ts';
@@ -102,7 +102,7 @@ function Freshness({ reports: { samples, error } }: { readonly reports: Reports 
   return html`<p class="status" data-state=${state}>
     <span class="dot" aria-hidden="true"></span>
     <strong>${error === null ? status : 'No answer'}</strong>
-    <span class="quiet">${error === null ? 'as of' : 'since'} ${clockTime(last.atMs)}</span>
+    <span class="quiet">${error === null ? 'as of' : 'since'} ${clockTime(last.atMs)} ${zoneName()}</span>
   </p>`;
 }
 

@@ -4,7 +4,8 @@ import type { TargetedEvent, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { BrowsedEvents, Market, StageStep } from '../../../../shared/client/types.ts';
 import { get, useLoaded } from '../api.ts';
-import { dateTime, outcomeName } from '../format.ts';
+import { outcomeName } from '../format.ts';
+import { When } from '../when.ts';
 import { Action } from './action.ts';
 import { stageWords } from './numbers.ts';
 import { StageSteps } from './stages.ts';
@@ -70,7 +71,7 @@ function MarketPanel({ id, client, operator }: ViewProps & { readonly id: string
       <div><dt>Stage</dt><dd><strong>${stageWords(market.stage)}</strong></dd></div>
       <div><dt>Id</dt><dd>${market.id}</dd></div>
       <div><dt>Trading ends</dt>
-        <dd>${market.trading_ends_at === null ? '–' : dateTime(market.trading_ends_at)}</dd></div>
+        <dd>${market.trading_ends_at === null ? '–' : html`<${When} time=${market.trading_ends_at} />`}</dd></div>
     </dl>
     ${error !== null && html`<p class="bad" role="alert">${error}</p>`}
     <div class="actions">
