@@ -5,7 +5,8 @@
  * Invariants:
  *   CHANNELSTREAM-1  Every change of a followed market is emitted once and in order, or a `state` of each market stands
  *                    for changes that the server no longer keeps.
- *   CHANNELSTREAM-2  Every candle that closes is emitted once, and none is left out unless a thousand were missed.
+ *   CHANNELSTREAM-2  Every candle that closes is emitted once, and from the first `live` on none is left out unless a
+ *                    thousand were missed: a stream is live once it has a candle of each market to continue after.
  *   CHANNELSTREAM-3  No ticker of a market is emitted after a later one.
  */
 import { INSPECT, type Inspecting, shown } from '../shown.ts';
@@ -266,6 +267,7 @@ export class CandlesStream extends ChannelStream<CandleEvent> {
   readonly #selection: Pick<CandleFrame, 'interval' | 'outcome_index'> & { readonly markets: readonly string[] };
   /** By market: the start of the last closed candle, or of the candle before the first. */
   readonly #after: Map<string, number>;
+  #isCaughtUp = false;
 
   constructor(host: ChannelHost, { markets, interval, outcomeIndex = 0, after = {}, ...rest }: CandlesOptions) {
     super(host, rest);
@@ -281,6 +283,16 @@ export class CandlesStream extends ChannelStream<CandleEvent> {
     return this.#selection;
   }
 
+  override caughtUp(): void {
+    this.#isCaughtUp = true;
+    if (this.#selection.markets.every((id) => this.#after.has(id))) super.caughtUp();
+  }
+
+  override connectionLost(): void {
+    this.#isCaughtUp = false;
+    super.connectionLost();
+  }
+
   /** CHANNELSTREAM-2. */
   received(frame: Frame): void {
     const { interval, outcome_index, markets } = this.#selection;
@@ -291,6 +303,7 @@ export class CandlesStream extends ChannelStream<CandleEvent> {
     else if (!this.#after.has(market_id)) this.#after.set(market_id, data.start - 1);
     this.candles.set(market_id, data);
     this.emit({ type: 'candle', frame });
+    if (this.#isCaughtUp) this.caughtUp();
   }
 }
 

@@ -357,3 +357,31 @@ test('a stream that is closed while it waits for its ticket opens no socket', as
   await nextTurn();
   assert.equal(sockets.length, 0);
 });
+
+test('CHANNELSTREAM-2: candles are live once each market has one to continue after', async (t) => {
+  const { stream, sockets } = rig(t);
+  const candles = stream.openCandles({ markets: [A, B], interval: '1m' });
+  sockets[0].open();
+  await nextTurn();
+  sockets[0].confirm('1');
+  const candle = (market_id: string, start: number, is_open: boolean) =>
+    sockets[0].receive({
+      ...{ channel: 'candle', market_id, outcome_index: 0, interval: '1m' },
+      data: { start, is_open },
+    });
+  assert.ok(!candles.isLive, 'a loss of the line now would lose the candles that close before the next one');
+  candle(A, 60, true);
+  assert.ok(!candles.isLive);
+  candle(B, 0, false);
+  assert.ok(candles.isLive);
+
+  sockets[0].lose();
+  assert.ok(!candles.isLive);
+  await eventually('a new connection', async () => sockets.length === 2);
+  sockets[1].open();
+  await nextTurn();
+  const [{ data }] = subscribes(sockets[1].take());
+  assert.deepEqual(data.candle.after, { [A]: 59, [B]: 0 });
+  sockets[1].confirm('2');
+  assert.ok(candles.isLive);
+});
