@@ -4,7 +4,7 @@
  */
 import Database from 'better-sqlite3';
 import { FILLS_EVER } from '../gateway/base/page.ts';
-import { BrowseQueries } from '../gateway/markets/browseQueries.ts';
+import { type BrowseFilters, BrowseQueries } from '../gateway/markets/browseQueries.ts';
 import { CandleQueries } from '../gateway/markets/candleQueries.ts';
 import { CatalogFacts } from '../gateway/markets/catalogFactsQueries.ts';
 import { CatalogLists, type MarketListTask } from '../gateway/markets/catalogListsQueries.ts';
@@ -124,12 +124,15 @@ function listQueries(database: Database.Database, { markets, events }: Sizes): Q
 
 function browseQueries(database: Database.Database): Query[] {
   const browse = new BrowseQueries(database);
-  const first = { status: null, category: null, league: null, search: null, isRanked: false, limit: 50, offset: 0 };
-  const page = (filters: Partial<typeof first> | { league: string } | { search: string }): number =>
-    browse.page({ ...first, ...filters })!.rows.length;
+  const first: BrowseFilters = {
+    ...{ status: null, category: null, league: null, search: null, isRanked: false },
+    ...({ sort: 'start', nowMs: 0, limit: 50, offset: 0 } as const),
+  };
+  const page = (filters: Partial<BrowseFilters>): number => browse.page({ ...first, ...filters })!.rows.length;
   return [
     { name: 'browse', ask: () => page({}) },
     { name: 'browse by rank', ask: () => page({ isRanked: true }) },
+    { name: 'browse by volume', ask: () => page({ sort: 'volume' }) },
     { name: 'browse a league', ask: (random) => page({ league: oneOf(LEAGUES, random) }) },
     { name: 'browse by words', ask: (random) => page({ search: oneOf(WORDS, random) }) },
   ];

@@ -1,10 +1,12 @@
 /** The events of a page of `browse`, each with the counts and groups of its markets (RULES.md 12.34 and 12.35). */
 import type { BrowseQuery } from '../../shared/api/browse.ts';
 import { MARKET_STATUS } from '../../shared/base/codes.ts';
+import { sumToDecimal } from '../../shared/base/units.ts';
 import type { EventEntry, MarketEntry } from './catalog.ts';
 import { deployStatus } from './deployments.ts';
 import { ENUMERATIONS, marketsOf, typeOf } from './enumerations.ts';
 import { eventOf, featuredJson, groupRows, separated } from './eventJson.ts';
+import type { LiveScores } from './liveScores.ts';
 import type { MarketResponses } from './marketJson.ts';
 import type { PageQuotes } from './quotesJson.ts';
 import { coreLines } from './tiles.ts';
@@ -24,6 +26,9 @@ export type BrowsePage = {
   readonly isFloor: boolean;
 };
 
+/** Where an event is rendered from, besides the catalogue. */
+export type BrowseParts = { readonly responses: MarketResponses; readonly liveScores: Pick<LiveScores, 'of'> };
+
 /** The status filter that lists open events with open markets. */
 export const OPEN_EVENTS = 'active';
 
@@ -37,13 +42,13 @@ export function tileOf(event: EventEntry, query: BrowseQuery, responses: MarketR
 export function* browseRows(
   page: BrowsePage,
   query: BrowseQuery,
-  responses: MarketResponses,
+  parts: BrowseParts,
   quotes: PageQuotes | null,
 ): Generator<string> {
   let separator = '{"events":[';
   for (const tile of page.tiles) {
     yield separator;
-    yield* tileRows(tile, query, responses, quotes);
+    yield* tileRows(tile, query, parts, quotes);
     separator = ',';
   }
   const { limit, offset } = query;
@@ -59,7 +64,7 @@ export function* browseRows(
 function* tileRows(
   { event, all, listed, shown }: Tile,
   query: BrowseQuery,
-  responses: MarketResponses,
+  { responses, liveScores }: BrowseParts,
   quotes: PageQuotes | null,
 ): Generator<string> {
   const form = isTrimmed(query) ? 'trimmed' : 'whole';
@@ -71,6 +76,8 @@ function* tileRows(
     market_count_tradeable: all.filter((market) => responses.statusOf(market) === MARKET_STATUS.ACTIVE).length,
     market_count_deployed: all.filter((market) => deployStatus(market) === 'deployed').length,
     market_type_count: new Set(listed.map(typeOf)).size,
+    total_volume: sumToDecimal(all.reduce((sum, market) => sum + responses.volumeMicro(market), 0n)),
+    live: liveScores.of(event.index),
   };
   yield `${JSON.stringify(head).slice(0, -1)},`;
   yield* groupRows(shown, responses, form);

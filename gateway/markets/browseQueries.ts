@@ -1,8 +1,10 @@
 /** The SQL of `browse`: which events are on a page (RULES.md 12.34). Runs in a thread of the query pool. */
 import type Database from 'better-sqlite3';
+import type { BrowseSort } from '../../shared/api/browse.ts';
 import { prepared } from '../../shared/base/prepared.ts';
 import { EVENT_NAMES } from '../../shared/tables/catalogEvents.ts';
 import { MAX_COUNTED, type Page, pageOf } from '../base/page.ts';
+import { EventRanks } from './eventRanksQueries.ts';
 import { SearchBudget } from './searchBudgetQueries.ts';
 
 export type BrowseFilters = Readonly<{
@@ -14,28 +16,30 @@ export type BrowseFilters = Readonly<{
   search: string | null;
   /** True to list live events first. */
   isRanked: boolean;
+  sort: BrowseSort;
+  nowMs: number;
   limit: number;
   offset: number;
 }>;
 
-type Parameters = Omit<BrowseFilters, 'isRanked'>;
+type Parameters = Omit<BrowseFilters, 'isRanked' | 'sort' | 'nowMs'>;
 /** `total` is present if the statement that finds the events counts them too. */
 type Found = { readonly event: number; readonly total?: number };
 
 const OPEN_STATUSES = ['live', 'upcoming'] as const;
 const START = 'start_ms, event';
-const RANKED = `status <> 'live', ${START}`;
+const LIVE_FIRST = `status <> 'live'`;
 const PAGE = 'LIMIT @limit OFFSET @offset';
 
 /** A statement for every set of filters, prepared when it is first asked for: there are a few dozen. */
 export class BrowseQueries {
   readonly #db: Database.Database;
-  readonly #lastTicks: Database.Statement<[number], number>;
+  readonly #ranks: EventRanks;
   readonly #budget: SearchBudget;
 
   constructor(db: Database.Database) {
     this.#db = db;
-    this.#lastTicks = db.prepare<[number], number>('SELECT last_yes_ticks FROM market_stats WHERE market = ?').pluck();
+    this.#ranks = new EventRanks(db);
     this.#budget = SearchBudget.of(db);
     this.#budget.reads(EVENT_NAMES.name);
   }
@@ -48,16 +52,13 @@ export class BrowseQueries {
   #page(filters: BrowseFilters): Page<number> {
     const search = filters.search === null ? null : this.#budget.query(EVENT_NAMES.name, filters.search);
     if (search === null && filters.search !== null) return pageOf<number>([], 0, filters.offset);
-    const parameters = { ...filters, search };
+    const { isRanked: _, sort, nowMs, ...others } = filters;
+    const parameters = { ...others, search };
+    this.#ranks.take(sort, nowMs);
     const found = this.#prepared<Found>(pageSql(filters)).all(parameters);
     const total = found.at(0)?.total ?? this.#prepared<{ total: number }>(countSql(filters)).get(parameters)!.total;
     const events = found.map(({ event }) => event);
     return pageOf(events, total, filters.offset);
-  }
-
-  /** The tick of Yes at which each market last traded, 0 where there was no trade. */
-  lastTicks(markets: readonly number[]): number[] {
-    return markets.map((market) => this.#lastTicks.get(market) ?? 0);
   }
 
   #prepared<R>(sql: string): Database.Statement<[Parameters], R> {
@@ -66,18 +67,23 @@ export class BrowseQueries {
 }
 
 /**
- * Without a search there is one index scan for each status, all ordered by start. A search finds events by their words;
- * it must find all of them for the order anyway, so it counts them as well.
+ * Without a search there is one index scan for each status, all ordered by start; in another order each scan reads all
+ * of its events. A search finds events by their words; it must find all of them for the order anyway, so it counts them
+ * as well.
  */
 export function pageSql(filters: BrowseFilters): string {
-  const order = filters.isRanked ? RANKED : START;
+  const order = orderOf(filters);
   if (filters.search !== null) {
     return `SELECT event, count(*) OVER () AS total ${searched(filters)} ORDER BY ${order} ${PAGE}`;
   }
-  const rows = walksOf(filters).map(
-    (walk) => `SELECT * FROM (SELECT status, start_ms, event ${walk} ORDER BY ${START} LIMIT @limit + @offset)`,
-  );
+  const enough = filters.sort === 'start' ? `ORDER BY ${START} LIMIT @limit + @offset` : '';
+  const rows = walksOf(filters).map((walk) => `SELECT * FROM (SELECT status, start_ms, event ${walk} ${enough})`);
   return `SELECT event FROM (${rows.join(' UNION ALL ')}) ORDER BY ${order} ${PAGE}`;
+}
+
+function orderOf({ isRanked, sort }: BrowseFilters): string {
+  const ranked = sort === 'start' ? [] : [sort === 'new' ? 'event DESC' : 'event_rank(event) DESC'];
+  return [...(isRanked ? [LIVE_FIRST] : []), ...ranked, START].join(', ');
 }
 
 /** At most one more than MAX_COUNTED. */

@@ -12,19 +12,17 @@ import { type Route, route } from '../http/route.ts';
 import type { SharedAnswers } from '../http/sharedAnswers.ts';
 import type { RouteSpec } from '../http/spec.ts';
 import type { Views } from '../shardlink/views.ts';
-import { type BrowsePage, browseRows, OPEN_EVENTS, type Tile, tileOf } from './browseJson.ts';
+import { type BrowsePage, type BrowseParts, browseRows, OPEN_EVENTS, type Tile, tileOf } from './browseJson.ts';
 import type { Catalog } from './catalog.ts';
 import type { Indications } from './indications.ts';
-import type { MarketResponses } from './marketJson.ts';
 import { PageQuotes } from './quotesJson.ts';
 import type { MarketReads } from './reads.ts';
 
-type BrowseDeps = {
+type BrowseDeps = BrowseParts & {
   readonly config: Pick<Config, 'quoteProvider'>;
   readonly catalog: Pick<Catalog, 'events' | 'revisions'>;
   readonly views: Pick<Views, 'books' | 'isWhole' | 'markets'>;
   readonly indications: Pick<Indications, 'of'>;
-  readonly responses: MarketResponses;
   readonly queries: Pick<MarketReads, 'ofCatalog' | 'ofPublic'>;
   readonly sharedAnswers: SharedAnswers;
   readonly texts: TextsInTurns;
@@ -73,13 +71,15 @@ class Browsing {
   }
 
   async #compute(askers: Askers, query: BrowseQuery): Promise<Buffer | null> {
-    const { catalog, queries, responses, texts } = this.#deps;
+    const { catalog, clock, queries, texts } = this.#deps;
     const found = await queries.ofCatalog(askers, catalog.revisions.current, 'browse', {
       status: query.status === OPEN_EVENTS ? null : query.status,
       category: query.category ?? null,
       league: query.sport_league ?? null,
       search: query.search ?? null,
       isRanked: query.home,
+      sort: query.sort,
+      nowMs: clock.nowMs(),
       limit: query.limit,
       offset: query.offset,
     });
@@ -89,7 +89,7 @@ class Browsing {
     const page = { tiles: await this.#tiles(rows, query), total, isFloor };
     const quotes = query.quotes ? await this.#quotes(askers, page) : null;
     if (quotes !== null && query.quotes_only) return texts.join(quotes.alone());
-    return texts.join(browseRows(page, query, responses, quotes));
+    return texts.join(browseRows(page, query, this.#deps, quotes));
   }
 
   async #tiles(events: readonly number[], query: BrowseQuery): Promise<Tile[]> {
@@ -110,11 +110,12 @@ class Browsing {
     const { config, clock, views, queries, indications, texts } = this.#deps;
     if (config.quoteProvider === 'none' || !views.isWhole) return null;
     const markets = tiles.flatMap(({ shown }) => shown);
-    const indexes = markets.map(({ index }) => index);
-    const last = await queries.ofPublic(askers, 'lastTicks', indexes);
-    if (!last.ok) return null;
-    const quotes = new PageQuotes({ views, indications }, clock.nowMs());
-    await texts.join(quotes.collect(markets, last.value));
+    const nowMs = clock.nowMs();
+    const task = { markets: markets.map(({ index }) => index), leftSinceMs: null, nowMs };
+    const days = await queries.ofPublic(askers, 'marketDaysOf', task);
+    if (!days.ok) return null;
+    const quotes = new PageQuotes({ views, indications }, nowMs);
+    await texts.join(quotes.collect(markets, days.value));
     return quotes;
   }
 }

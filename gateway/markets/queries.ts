@@ -48,7 +48,6 @@ export function prepareMarketQueries(
       const committed = tasks.map(({ shard }) => progress.committed(shard));
       return tasks.map((task, index) => candles.newest(task, nowMs, committed[index]));
     },
-    lastTicks: (markets) => browse.lastTicks(markets),
     listMarkets: (task) => lists.markets(task),
     listEvents: (task) => lists.events(task),
     catalogMetadata: () => facts.metadata(),

@@ -1,6 +1,6 @@
 /**
- * The quotes of a page of markets: prices of their books, indications of desks, and the prices of the last trades
- * (RULES.md 12.36).
+ * The quotes of a page of markets: prices of their books, indications of desks, the prices of the last trades, and how
+ * these changed in 24 hours (RULES.md 12.36).
  */
 import type { Quote } from '../../shared/api/quotes.ts';
 import { assert } from '../../shared/base/assert.ts';
@@ -9,8 +9,10 @@ import { tickToPrice } from '../../shared/base/units.ts';
 import { bookPrices, midsOf, tradePrice } from '../shardlink/prices.ts';
 import type { Views } from '../shardlink/views.ts';
 import type { MarketEntry } from './catalog.ts';
+import type { MarketDay } from './dayTradingQueries.ts';
 import { separated } from './eventJson.ts';
 import type { Indications } from './indications.ts';
+import { changeOf } from './summaryTickerTexts.ts';
 
 type QuoteDeps = { readonly views: Pick<Views, 'books'>; readonly indications: Pick<Indications, 'of'> };
 
@@ -38,14 +40,14 @@ export class PageQuotes {
 
   /**
    * Reads the quotes of these markets; yields no text.
-   * @param lastTicks last prices of Yes, by the position of the market in `markets`; 0 before the first trade
+   * @param days the trading of each of them, by its position
    */
-  *collect(markets: readonly MarketEntry[], lastTicks: readonly number[]): Generator<string> {
+  *collect(markets: readonly MarketEntry[], days: readonly MarketDay[]): Generator<string> {
     for (const [position, market] of markets.entries()) {
       assert(!this.#quoted.has(market.id), 'quotes: a market is on a page once');
       const mids = midsOf(this.#deps.views.books.of(market.index));
       this.#quoted.set(market.id, {
-        quote: JSON.stringify(this.#quoteOf(market, lastTicks[position])),
+        quote: JSON.stringify(this.#quoteOf(market, days[position])),
         mids: mids === null ? null : `[${mids.join(',')}]`,
         indication: this.#indicationOf(market),
       });
@@ -89,11 +91,16 @@ export class PageQuotes {
     }
   }
 
-  #quoteOf({ index, ticksPerUnit }: MarketEntry, lastTicks: number): Quote {
+  #quoteOf({ index, ticksPerUnit }: MarketEntry, { traded, lastYesTicks }: MarketDay): Quote {
     const book = this.#deps.views.books.of(index);
     const { best_bid, best_ask, midpoint } = bookPrices(book, OUTCOME.YES, ticksPerUnit);
-    const last_price = tradePrice(lastTicks, OUTCOME.YES, ticksPerUnit);
-    return { best_bid, best_ask, midpoint, last_price, updated_at: this.#updatedAt };
+    return {
+      ...{ best_bid, best_ask, midpoint },
+      last_price: tradePrice(lastYesTicks, OUTCOME.YES, ticksPerUnit),
+      change: traded === null ? null : changeOf(traded, true, ticksPerUnit),
+      volume_usdc_micro: String(traded?.volumeMicro ?? 0n),
+      updated_at: this.#updatedAt,
+    };
   }
 
   #indicationOf({ index, ticksPerUnit }: MarketEntry): string | null {

@@ -17,7 +17,6 @@ export type MarketQueries = {
   /** As text: a page has a thousand objects, which the gateway thread would have to copy and render. */
   candles(task: CandlesTask): { readonly json: string; readonly nextMs: number | null };
   catalogMetadata(task: null): CatalogMetadata;
-  lastTicks(markets: readonly number[]): number[];
   leaderboardPart(task: LeaderboardTask): LeaderboardPart;
   listEvents(task: EventListTask): IndexPage | null;
   listMarkets(task: MarketListTask): IndexPage | null;

@@ -101,7 +101,12 @@ function textOf({ markets, books }: TickerDeps['views'], market: number, outcome
   }).slice(0, -1);
 }
 
-function changeOf({ openTicks, closeTicks, trades }: Omit<DayTrade, 'market'>, isYes: boolean, ticksPerUnit: number) {
+/** From the first to the last price; null without a trade. */
+export function changeOf(
+  { openTicks, closeTicks, trades }: Pick<DayTrade, 'openTicks' | 'closeTicks' | 'trades'>,
+  isYes: boolean,
+  ticksPerUnit: number,
+): string | null {
   if (trades === 0) return null;
   const ticks = isYes ? closeTicks - openTicks : openTicks - closeTicks;
   const size = tickToPrice(Math.abs(ticks), ticksPerUnit);

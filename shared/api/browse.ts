@@ -1,6 +1,6 @@
 /** `GET /v1/events/browse`: events with the fields that a page about many events shows (RULES.md 12.34 to 12.37). */
-import { MARKET_EVENT, MARKET_GROUP } from './events.ts';
-import { COUNT, OFFSET, TEXT } from './fields.ts';
+import { LIVE_SCORE, MARKET_EVENT, MARKET_GROUP } from './events.ts';
+import { COUNT, OFFSET, PRICE, TEXT } from './fields.ts';
 import { FILTER, MARKET, PAGE } from './markets.ts';
 import { QUOTE_FIELDS, QUOTES } from './quotes.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
@@ -14,6 +14,8 @@ export const BROWSED_EVENT = object(
     market_count_tradeable: described(COUNT, 'Of these, those that accept orders.'),
     market_count_deployed: COUNT,
     market_type_count: COUNT,
+    total_volume: described(PRICE, 'USDC, of all these markets.'),
+    live: orNull(LIVE_SCORE),
     market_groups: arrayOf(MARKET_GROUP),
     featured_market: orNull(MARKET),
   },
@@ -30,6 +32,10 @@ export const BROWSED = { anyOf: [BROWSED_EVENTS, BROWSED_QUOTES] } as const;
 export type BrowsedEvents = FromSchema<typeof BROWSED_EVENTS>;
 export type BrowsedQuotes = FromSchema<typeof BROWSED_QUOTES>;
 
+/** The orders of a page of events: `start` is that of their times, and the others begin with the most. */
+export const BROWSE_SORTS = ['start', 'trending', 'volume', 'new', 'ending'] as const;
+export type BrowseSort = (typeof BROWSE_SORTS)[number];
+
 const SWITCH = { type: 'boolean', default: false } as const;
 export const BROWSE_QUERY = {
   type: 'object',
@@ -41,6 +47,12 @@ export const BROWSE_QUERY = {
     category: described(FILTER, 'Only events of this category.'),
     sport_league: described(FILTER, 'Only events of this league.'),
     search: described(FILTER, 'Words of titles and outcomes.'),
+    sort: {
+      type: 'string',
+      enum: BROWSE_SORTS,
+      default: 'start',
+      description: 'By start, volume of 24 hours, volume, creation, or end of trading.',
+    },
     limit: { type: 'integer', minimum: 1, maximum: 200, default: 50 },
     offset: OFFSET,
     home: described(SWITCH, 'Live events first, trimmed for a front page.'),

@@ -1,6 +1,7 @@
 /** Prices that are not orders: indications of desks, and the best prices of each market's book at a moment. */
-import { PRICE, TIME, UUID } from './fields.ts';
-import { arrayOf, type FromSchema, object, orNull } from './schema.ts';
+import { PRICE, TIME, UNITS, UUID } from './fields.ts';
+import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
+import { CHANGE } from './tickers.ts';
 
 /** Prices of Yes. */
 export const INDICATION = object({ market_id: UUID, bid: PRICE, ask: PRICE, expires_at: TIME });
@@ -33,6 +34,8 @@ export const QUOTE = object({
   best_ask: orNull(PRICE),
   midpoint: orNull(PRICE),
   last_price: orNull(PRICE),
+  change: described(orNull(CHANGE), 'From the first to the last trade of 24 hours.'),
+  volume_usdc_micro: described(UNITS, 'Of 24 hours.'),
   updated_at: TIME,
 });
 export type Quote = FromSchema<typeof QUOTE>;

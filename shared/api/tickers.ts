@@ -2,7 +2,8 @@
 import { COUNT, MARKET_SEQUENCE, OUTCOME_INDEX, PRICE, UNITS, UUID } from './fields.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 
-const CHANGE = { type: 'string', pattern: '^-?[0-9]+(?:\\.[0-9]+)?$', examples: ['-0.05'] } as const;
+/** A price less another one. */
+export const CHANGE = { type: 'string', pattern: '^-?[0-9]+(?:\\.[0-9]+)?$', examples: ['-0.05'] } as const;
 
 /** Prices of the outcome; null if there was no trade, or is no order. */
 export const TICKER = object({

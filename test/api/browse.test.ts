@@ -78,6 +78,8 @@ describe('browsing events', () => {
       market_count_tradeable: 5,
       market_count_deployed: 1,
       market_type_count: 5,
+      total_volume: '0',
+      live: null,
     });
     assert.deepEqual(groupsOf(events[0]), [
       ['moneyline', 'canonical'],
@@ -156,7 +158,7 @@ describe('browsing events', () => {
     assert.ok(!('home_player_full_name' in view));
   });
 
-  for (const query of ['limit=0', 'limit=201', 'limit=x', 'offset=-1', 'home=yes', 'quotes=2']) {
+  for (const query of ['sort=oldest', 'limit=0', 'limit=201', 'limit=x', 'offset=-1', 'home=yes', 'quotes=2']) {
     test(`?${query} is refused`, async () => {
       const { status, body } = await server.request('GET', `/v1/events/browse?${query}`);
       assert.deepEqual([status, body.code], [400, 'VALIDATION_ERROR']);
@@ -212,9 +214,13 @@ describe('quotes', () => {
       if (page.events[0].quotes[traded.id].last_price !== null) break;
     }
     const { updated_at } = page;
+    const [day, quietDay] = [
+      { change: '0', volume_usdc_micro: '5500000' },
+      { change: null, volume_usdc_micro: '0' },
+    ];
     assert.deepEqual(page.events[0].quotes, {
-      [traded.id]: { best_bid: '0.4', best_ask: '0.55', midpoint: '0.475', last_price: '0.55', updated_at },
-      [quiet.id]: { best_bid: null, best_ask: null, midpoint: null, last_price: null, updated_at },
+      [traded.id]: { best_bid: '0.4', best_ask: '0.55', midpoint: '0.475', last_price: '0.55', ...day, updated_at },
+      [quiet.id]: { best_bid: null, best_ask: null, midpoint: null, last_price: null, ...quietDay, updated_at },
     });
     const { updated_at: later, ...alone } = await browse(category, { quotes: '1', quotes_only: '1' });
     assert.deepEqual(alone, {

@@ -152,8 +152,8 @@ export const HISTORY_FAULTS: readonly Fault[] = [
   {
     name: 'live events do not come first on a home page',
     file: 'gateway/markets/browseQueries.ts',
-    search: "= `status <> 'live', ",
-    replace: "= `status = 'live', ",
+    search: "= `status <> 'live'`",
+    replace: "= `status = 'live'`",
     caughtBy: 'test/unit/gateway/markets/browseQueries.test.ts',
   },
   {

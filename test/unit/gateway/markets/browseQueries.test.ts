@@ -4,7 +4,10 @@ import { after, describe, test } from 'node:test';
 import Database from 'better-sqlite3';
 import { type BrowseFilters, BrowseQueries, countSql, pageSql } from '../../../../gateway/markets/browseQueries.ts';
 import type { EventEntry } from '../../../../gateway/markets/catalog.ts';
+import { KEPT_MS } from '../../../../gateway/markets/eventRanksQueries.ts';
+import { BROWSE_SORTS, type BrowseSort } from '../../../../shared/api/browse.ts';
 import { MARKET_STATUS, type MarketStatus } from '../../../../shared/base/codes.ts';
+import { DAY_MS } from '../../../../shared/tables/buckets.ts';
 import { CATALOG_T0, CatalogRig } from '../../../support/catalogRig.ts';
 import { Random } from '../../../support/random.ts';
 import { seedOr } from '../../../support/seeds.ts';
@@ -21,11 +24,22 @@ const EVERYTHING: BrowseFilters = {
   league: null,
   search: null,
   isRanked: false,
+  sort: 'start',
+  nowMs: CATALOG_T0,
   limit: 50,
   offset: 0,
 };
 
-type Known = { readonly event: EventEntry; readonly statuses: MarketStatus[]; readonly names: string };
+const BY_START = /SEARCH catalog_events USING (?:COVERING )?INDEX \w+_by_start/;
+
+type Known = {
+  readonly event: EventEntry;
+  readonly statuses: MarketStatus[];
+  readonly names: string;
+  /** The lots traded in its markets, and when the first of those that are open ends. */
+  readonly lots: number;
+  readonly endMs: number;
+};
 
 const rig = new CatalogRig();
 after(() => rig.close());
@@ -50,12 +64,20 @@ function makeEvent(at: number): Known {
     start_time: new Date(CATALOG_T0 + random.below(8) * 1000).toISOString(),
   });
   const statuses = Array.from({ length: random.below(3) }, () => random.below(8) as MarketStatus);
-  for (const status of statuses) rig.open({ title: `Question number ${at}` }, event.id, { status });
+  let [lots, endMs] = [0, Number.POSITIVE_INFINITY];
+  for (const status of statuses) {
+    const ends = CATALOG_T0 + 1000 + random.below(5);
+    const market = rig.open({ title: `Question number ${at}` }, event.id, { status, endMs: ends });
+    const traded = random.below(4);
+    if (traded > 0) rig.trade(market, traded);
+    lots += traded;
+    if (OPEN.includes(status)) endMs = Math.min(endMs, ends);
+  }
   const names = `${event.details.title} ${teams?.join(' ')} ${statuses.length > 0 ? `Question number ${at}` : ''}`;
-  return { event, statuses, names };
+  return { event, statuses, names, lots, endMs };
 }
 
-function expected({ status, category, league, search, isRanked }: BrowseFilters): number[] {
+function expected({ status, category, league, search, isRanked, sort }: BrowseFilters): number[] {
   const words = search?.toLowerCase().split(' ') ?? [];
   const matching = known.filter(({ event: { details }, statuses, names }) => {
     const isOpen = ['upcoming', 'live'].includes(details.status) && statuses.some((each) => OPEN.includes(each));
@@ -67,7 +89,16 @@ function expected({ status, category, league, search, isRanked }: BrowseFilters)
   });
   const rank = ({ event }: Known): number => (isRanked && event.details.status !== 'live' ? 1 : 0);
   const startMs = ({ event }: Known): number => Date.parse(event.details.start_time);
-  matching.sort((a, b) => rank(a) - rank(b) || startMs(a) - startMs(b) || a.event.index - b.event.index);
+  const order: Record<BrowseSort, (a: Known, b: Known) => number> = {
+    start: () => 0,
+    trending: (a, b) => b.lots - a.lots,
+    volume: (a, b) => b.lots - a.lots,
+    new: (a, b) => b.event.index - a.event.index,
+    ending: (a, b) => (a.endMs === b.endMs ? 0 : a.endMs - b.endMs),
+  };
+  matching.sort(
+    (a, b) => rank(a) - rank(b) || order[sort](a, b) || startMs(a) - startMs(b) || a.event.index - b.event.index,
+  );
   return matching.map(({ event }) => event.index);
 }
 
@@ -77,8 +108,9 @@ function everyFilter(): BrowseFilters[] {
     for (const category of [null, ...CATEGORIES]) {
       for (const league of [null, 'NBA']) {
         for (const search of [null, 'lakers', 'EVEN ques', 'quebec', 'question number']) {
-          for (const isRanked of [false, true])
-            filters.push({ ...EVERYTHING, status, category, league, search, isRanked });
+          const named = { ...EVERYTHING, status, category, league, search };
+          for (const isRanked of [false, true]) filters.push({ ...named, isRanked });
+          for (const sort of BROWSE_SORTS) filters.push({ ...named, sort });
         }
       }
     }
@@ -102,7 +134,8 @@ describe(`a page of browse (SEED=${seed})`, () => {
   });
 
   test('is a part of the whole: pages follow each other without a gap or a repetition', () => {
-    for (const filters of [EVERYTHING, { ...EVERYTHING, isRanked: true }, { ...EVERYTHING, search: 'evening' }]) {
+    const sorted = BROWSE_SORTS.map((sort) => ({ ...EVERYTHING, sort }));
+    for (const filters of [...sorted, { ...EVERYTHING, isRanked: true }, { ...EVERYTHING, search: 'evening' }]) {
       const whole = expected(filters);
       const paged: number[] = [];
       for (let offset = 0; offset < whole.length; offset += 3) {
@@ -136,16 +169,28 @@ test('every page and every count is served by an index, and only the rows of pag
         assert.match(shown, /SEARCH catalog_events USING INTEGER PRIMARY KEY/);
         continue;
       }
-      const walks = steps.filter((step) => /SEARCH catalog_events USING (?:COVERING )?INDEX \w+_by_start/.test(step));
+      const walk = filters.sort === 'start' ? BY_START : /SEARCH catalog_events USING .*INDEX/;
+      const walks = steps.filter((step) => walk.test(step));
       assert.equal(walks.length, filters.status === null ? 2 : 1, shown);
       assert.ok(steps.filter((step) => step.includes('USE TEMP B-TREE')).length <= 1, shown);
     }
   }
 });
 
-test('the last price of a market is the tick of its last trade', () => {
-  const market = rig.open({ title: 'Traded' });
-  rig.trade(market, 1000);
+test('trending counts the trades of 24 hours, and an order by volume is kept for half a minute', () => {
+  const [old, fresh] = ['Long ago', 'Today'].map((title) => rig.event({ title, category: 'Trades' }));
+  const [first, second] = [old, fresh].map((event) => rig.open({ title: 'Traded' }, event.id));
+  const of = (sort: BrowseSort, nowMs: number): number[] =>
+    queries.page({ ...EVERYTHING, category: 'Trades', sort, nowMs })!.rows.slice();
+  rig.trade(first, 1000);
+  rig.pass(2 * DAY_MS);
+  rig.trade(second, 10);
   rig.project();
-  assert.deepEqual(queries.lastTicks([market.index, market.index - 1, 999_999]), [50, 0, 0]);
+  const nowMs = rig.nowMs;
+  assert.deepEqual(of('trending', nowMs), [fresh.index, old.index]);
+  assert.deepEqual(of('volume', nowMs), [old.index, fresh.index]);
+  rig.trade(second, 5000);
+  rig.project();
+  assert.deepEqual(of('volume', nowMs + KEPT_MS - 1), [old.index, fresh.index]);
+  assert.deepEqual(of('volume', nowMs + KEPT_MS), [fresh.index, old.index]);
 });

@@ -7,11 +7,13 @@ import { SharedAnswers } from '../../../../gateway/http/sharedAnswers.ts';
 import { browseRoutes } from '../../../../gateway/markets/browseRoutes.ts';
 import type { Catalog } from '../../../../gateway/markets/catalog.ts';
 import type { ContractStore } from '../../../../gateway/markets/contracts.ts';
+import type { DaysTask, DayTrade, NamedDay } from '../../../../gateway/markets/dayTradingQueries.ts';
 import type { Indication } from '../../../../gateway/markets/indications.ts';
 import { MarketResponses } from '../../../../gateway/markets/marketJson.ts';
 import { mirrorPair } from '../../../../gateway/markets/mirrorPairs.ts';
 import type { MarketReads } from '../../../../gateway/markets/reads.ts';
 import type { BrowseQuery } from '../../../../shared/api/browse.ts';
+import type { LiveScore } from '../../../../shared/api/events.ts';
 import { OUTCOME, SIDE } from '../../../../shared/base/codes.ts';
 import { ERRORS } from '../../../../shared/base/errors.ts';
 import { TestCall } from '../../../support/calls.ts';
@@ -22,6 +24,7 @@ import type { Json } from '../../../support/server.ts';
 const KEPT_MS = 5000;
 const PLAIN: BrowseQuery = {
   status: 'active',
+  sort: 'start',
   limit: 50,
   offset: 0,
   home: false,
@@ -32,6 +35,13 @@ const PLAIN: BrowseQuery = {
 const BUSY = { ok: false, row: ERRORS.ENGINE_BUSY } as const;
 const QUOTE_MEMBERS = ['covered', 'desk_indications', 'ids', 'on_chain', 'updated_at'];
 
+/** The second market fell from 12 to 10 ticks. */
+function tradedIn(market: number): DayTrade | null {
+  if (market === 0) return null;
+  const sums = { trades: 2, tokensAtomic: 15_000_000n, notionalMicro: 1_500_000n, volumeMicro: 1_500_000n };
+  return { market, ...sums, openTicks: 12, highTicks: 12, lowTicks: 10, closeTicks: 10 };
+}
+
 /** One event with two markets, each in a shard of its own, whose events and last prices the test decides. */
 class BrowseRig {
   readonly rig: ClientRig;
@@ -39,9 +49,10 @@ class BrowseRig {
   readonly revisions = { current: 1 };
   readonly indications = new Map<number, Indication>();
   events: number[] = [0];
-  busy: 'browse' | 'lastTicks' | null = null;
+  busy: 'browse' | 'marketDaysOf' | null = null;
   isWhole = true;
   isFloor = false;
+  score: LiveScore | null = null;
   asked = 0;
   readonly #route: Route;
 
@@ -75,6 +86,7 @@ class BrowseRig {
         onPairFailed: (error) => assert.fail(error as Error),
       }),
       queries: this.#queries(),
+      liveScores: { of: () => this.score },
       sharedAnswers: new SharedAnswers(rig.clock),
       texts: new TextsInTurns(() => false),
       clock: rig.clock,
@@ -88,9 +100,17 @@ class BrowseRig {
       const value = { rows: this.events, total: this.events.length, isFloor: this.isFloor };
       return this.busy === 'browse' ? BUSY : { ok: true, value };
     };
-    const lastTicks = async (_asker: unknown, _name: string, markets: number[]) =>
-      this.busy === 'lastTicks' ? BUSY : { ok: true, value: markets.map((market) => 10 * market) };
-    return { ofCatalog: page, ofPublic: lastTicks } as unknown as Pick<MarketReads, 'ofCatalog' | 'ofPublic'>;
+    const days = async (_asker: unknown, name: string, { markets }: DaysTask) => {
+      assert.equal(name, 'marketDaysOf');
+      if (this.busy === name) return BUSY;
+      const value: NamedDay[] = markets.map((market) => ({
+        market,
+        lastYesTicks: 10 * market,
+        traded: tradedIn(market),
+      }));
+      return { ok: true, value };
+    };
+    return { ofCatalog: page, ofPublic: days } as unknown as Pick<MarketReads, 'ofCatalog' | 'ofPublic'>;
   }
 
   async ask(query: Partial<BrowseQuery>): Promise<TestCall> {
@@ -147,7 +167,7 @@ describe('quotes and quotes_only', () => {
     test(`give way to the whole page without quotes while ${fault}`, async (t) => {
       const browsing = await start(t);
       if (fault === 'a shard is away') browsing.isWhole = false;
-      else browsing.busy = 'lastTicks';
+      else browsing.busy = 'marketDaysOf';
       const plain = await browsing.browse();
       assert.deepEqual(await browsing.browse({ quotes: true, quotes_only: true }), plain);
       assert.deepEqual(membersOf(plain), UNDECORATED);
@@ -170,10 +190,12 @@ describe('quotes and quotes_only', () => {
     const [first, second] = browsing.maker.event.markets;
     const answer = await browsing.browse({ quotes: true });
     const updated_at = new Date(START_MS).toISOString();
-    const none = { best_bid: null, best_ask: null, midpoint: null, last_price: null };
+    const none = { best_bid: null, best_ask: null, midpoint: null };
+    const untraded = { last_price: null, change: null, volume_usdc_micro: '0' };
+    const traded = { last_price: '0.1', change: '-0.02', volume_usdc_micro: '1500000' };
     assert.deepEqual(answer.events[0].quotes, {
-      [first.id]: { best_bid: '0.4', best_ask: '0.45', midpoint: '0.425', last_price: null, updated_at },
-      [second.id]: { ...none, last_price: '0.1', updated_at },
+      [first.id]: { best_bid: '0.4', best_ask: '0.45', midpoint: '0.425', ...untraded, updated_at },
+      [second.id]: { ...none, ...traded, updated_at },
     });
     const alone: Json = await browsing.browse({ quotes: true, quotes_only: true });
     assert.deepEqual(
@@ -214,6 +236,15 @@ test('a total says that it is an estimate only when it is one', async (t) => {
 });
 
 // RULES.md 12.34
+test('an event has the score that was posted for it, and null before', async (t) => {
+  const browsing = await start(t);
+  assert.equal((await browsing.browse()).events[0].live, null);
+  const score = { status: 'in_progress', clock: '61:20', period: null, home_score: 2, away_score: 1 };
+  browsing.score = { ...score, updated_at: new Date(START_MS).toISOString() };
+  assert.deepEqual((await browsing.browse({ limit: 1 })).events[0].live, browsing.score);
+});
+
+// RULES.md 12.34
 describe('a kept page', () => {
   test('is answered again for five seconds, and then asked for anew', async (t) => {
     const browsing = await start(t);
@@ -233,12 +264,13 @@ describe('a kept page', () => {
     const answers = await Promise.all(Array.from({ length: 100 }, () => browsing.browse()));
     assert.equal(browsing.asked, 1);
     for (const answer of answers) assert.deepEqual(answer, answers[0]);
-    const others = [
+    const others: Partial<BrowseQuery>[] = [
       { limit: 1 },
       { offset: 1 },
       { home: true },
       { core_lines: true },
       { status: 'live' },
+      { sort: 'volume' },
       { search: 'x' },
     ];
     for (const [at, other] of others.entries()) {

@@ -75,7 +75,10 @@ describe('a search', () => {
   });
 });
 
-const NO_FILTERS = { status: null, category: null, league: null, isRanked: false, limit: 50, offset: 0 };
+const NO_FILTERS = {
+  ...{ status: null, category: null, league: null, isRanked: false },
+  ...({ sort: 'start', nowMs: 0, limit: 50, offset: 0 } as const),
+};
 
 test('every row that the filters of a search look at is spent', () => {
   const spent = db.prepare('SELECT count(*) FROM catalog_markets WHERE spent(market)').pluck();

@@ -544,19 +544,21 @@ describe('a query and the journal', () => {
     assert.equal(result.row.code, 'ENGINE_BUSY');
   });
 
+  const DAY = { markets: [0], leftSinceMs: null, nowMs: T0 };
+
   it('about the catalogue waits for its revision, and for the last change of the status of a market', async () => {
     const sequence = script.record(at(21), (events) => events.market(0, RAIN, 100, { status: MARKET_STATUS.LOCKED }));
     acknowledged.set(0, sequence);
     let isThere = false;
-    const waiting = queries.ofCatalog(STRANGER, 0, 'lastTicks', [0]).then((result) => {
+    const waiting = queries.ofCatalog(STRANGER, 0, 'marketDaysOf', DAY).then((result) => {
       assert.ok(result.ok && isThere, 'not before the projector has passed the change');
     });
-    await queries.ofPublic(STRANGER, 'lastTicks', [0]);
+    await queries.ofPublic(STRANGER, 'marketDaysOf', DAY);
     isThere = true;
     follow();
     await waiting;
     const impatient = new QueryPool({ ...shared, progress: progressBuffer, waitMs: 0 });
-    const early = await impatient.ofCatalog(STRANGER, 1_000_000, 'lastTicks', [0]);
+    const early = await impatient.ofCatalog(STRANGER, 1_000_000, 'marketDaysOf', DAY);
     await impatient.close();
     assert.deepEqual(early, { ok: false, row: ERRORS.ENGINE_BUSY });
   });
