@@ -1,5 +1,5 @@
 /** Reads the rows that can be read from the databases of a directory, whatever is damaged in them. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { SqlitePages } from '../../../shared/base/sqlitePages.ts';
@@ -14,10 +14,16 @@ export function readable(directory: string): Set<string> {
     for (const cell of pages.cells()) {
       const columns = pages.columnsOf(cell);
       if (columns === null) continue;
-      const text = JSON.stringify(columns, (_, value) => (typeof value === 'bigint' ? String(value) : value));
-      rows.add(`${kind} ${cell.rowid} ${createHash('sha256').update(text).digest('hex')} ${text.slice(0, 60)}`);
+      const text = JSON.stringify(columns.map(plain));
+      rows.add(`${kind} ${cell.rowid} ${hash('sha256', text)} ${text.slice(0, 60)}`);
     }
     pages.close();
   }
   return rows;
+}
+
+/** JSON would write each byte of a record as a number of its own, and it knows no bigint. */
+function plain(value: unknown): unknown {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
+  return typeof value === 'bigint' ? String(value) : value;
 }

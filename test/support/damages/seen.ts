@@ -1,10 +1,10 @@
 /**
  * Runs commands of the battery of damages on one copy of the directory, and collects everything that an operator sees.
  */
-import { type ChildProcess, execFileSync, fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { within } from '../eventually.ts';
@@ -88,5 +88,5 @@ function hashOf(path: string): string {
 }
 
 export function removeCopy(directory: string): void {
-  execFileSync('rm', ['-rf', join(directory, '..')]);
+  rmSync(join(directory, '..'), { recursive: true, force: true });
 }

@@ -5,7 +5,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { cpSync, readdirSync } from 'node:fs';
+import { chownSync, cpSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { OrderMarket } from '../../../shared/client/order.ts';
@@ -55,7 +55,7 @@ export function startAsNobody(server: TestServer, environment: Readonly<Record<s
 export function copyOf(directory: string): string {
   const copy = join(temporaryDirectory(), 'live');
   execFileSync('cp', ['-a', directory, copy]);
-  execFileSync('chown', [`${NOBODY}:${NOBODY}`, join(copy, '..')]);
+  chownSync(join(copy, '..'), NOBODY, NOBODY);
   return copy;
 }
 
