@@ -45,6 +45,13 @@ export type OrderIntent = OrderTerms & { price: string; size: string };
 /** The same in the integers of the exchange: 65n ticks of a market with 100, 125,000n lots of 0.0001 tokens. */
 export type ExactIntent = OrderTerms & { priceTicks: bigint; quantityLots: bigint };
 
+/** Every member of an intent, whichever way it says its amounts. */
+const MEMBERS: Readonly<Record<keyof (OrderIntent & ExactIntent), true>> = {
+  ...{ market: true, outcomeIndex: true, side: true, price: true, size: true, priceTicks: true, quantityLots: true },
+  ...{ feeRateBps: true, nonce: true, expirationSec: true, timeInForce: true, postOnly: true, minTakerNet: true },
+  ...{ selfTradePrevention: true, clientOrderId: true, orderGroup: true },
+};
+
 /** A placement body without wallets, salt and signature. */
 export type OrderDraft = Omit<PlacementBody, 'maker' | 'signer' | 'taker' | 'salt' | 'signature'>;
 
@@ -55,10 +62,12 @@ export type SigningOptions = { maker?: string | undefined; salt?: string | undef
 
 /**
  * Throws a RangeError for a price and a size that the exchange would refuse whatever the book is, or that no whole
- * amounts say, and a TypeError for one that is a number of JavaScript.
+ * amounts say, and a TypeError for one that is a number of JavaScript, and for a member that it does not know: an order
+ * with `postonly` would take from the book.
  */
 export function draftOrder(intent: OrderIntent | ExactIntent): OrderDraft {
   const { market } = intent;
+  for (const name of Object.keys(intent)) if (!Object.hasOwn(MEMBERS, name)) throw unknownMember(name);
   const side = checkedSide(intent.side);
   const { quantityAtomic, notionalMicro } = amountsOf(intent);
   const isBuy = side === 'BUY';
@@ -79,6 +88,11 @@ export function draftOrder(intent: OrderIntent | ExactIntent): OrderDraft {
     ...(intent.clientOrderId === undefined ? {} : { client_order_id: intent.clientOrderId }),
     ...(intent.orderGroup === undefined ? {} : { order_group: intent.orderGroup }),
   };
+}
+
+function unknownMember(name: string): TypeError {
+  const meant = Object.keys(MEMBERS).find((known) => known.toLowerCase() === name.replaceAll('_', '').toLowerCase());
+  return new TypeError(`an order has no ${name}${meant === undefined ? '' : `: it is written ${meant}`}`);
 }
 
 type Amounts = { readonly quantityAtomic: bigint; readonly notionalMicro: bigint };

@@ -42,8 +42,8 @@ export class OrderSigner implements OrderSigning {
 
 /** Signs one order in one call; OrderSigner is for many. */
 export function signOrder(
-  intent: OrderIntent & SigningOptions & { privateKey: string },
+  { privateKey, maker, salt, ...intent }: OrderIntent & SigningOptions & { privateKey: string },
   domain: Eip712Domain,
 ): SignedOrder {
-  return new OrderSigner(intent.privateKey, domain).sign(draftOrder(intent), intent);
+  return new OrderSigner(privateKey, domain).sign(draftOrder(intent), { maker, salt });
 }

@@ -139,6 +139,15 @@ describe('the typed client', () => {
     assert.equal(draftOrder({ ...INTENT, outcomeIndex: 1 }).token_id, '22');
   });
 
+  test('a member that an order does not have is refused, with the one that it looks like', () => {
+    for (const name of ['postonly', 'post_only', 'PostOnly'])
+      assert.throws(
+        () => draftOrder({ ...INTENT, [name]: true }),
+        /^TypeError: an order has no .+: it is written postOnly$/,
+      );
+    assert.throws(() => draftOrder({ ...INTENT, quantity: '5' } as never), /^TypeError: an order has no quantity$/);
+  });
+
   test('a signed order verifies under its order hash, and every order has its own salt', () => {
     const first = signOrder({ ...INTENT, privateKey: PRIVATE_KEY }, DOMAIN);
     const second = signOrder({ ...INTENT, privateKey: PRIVATE_KEY }, DOMAIN);

@@ -89,7 +89,8 @@ function orderOf(random: Random, grid: number): Given {
 /** @returns the engine's result, in the form of the preview. */
 function taken({ rig, grid, feeRateBps }: Market, { side, outcome }: Given, preview: MarketPreview): object {
   const tokens = { id: 'm', yes_token_id: '1', no_token_id: '2', ticks_per_unit: grid };
-  const draft = draftOrder({ ...preview.intent, market: tokens, feeRateBps } as Parameters<typeof draftOrder>[0]);
+  const { marketId: _id, ...terms } = preview.intent;
+  const draft = draftOrder({ ...terms, market: tokens, feeRateBps } as Parameters<typeof draftOrder>[0]);
   const result = rig.place({
     account: TAKER,
     side: SIDE[side],

@@ -299,6 +299,8 @@ test('no inspection, JSON or text of clients, signers, options and errors shows 
   );
   assert.equal(errors.length, 5);
   const domain = await client.signingDomain();
+  const { marketId: _id, ...terms } = INTENT;
+  const draft = draftOrder({ ...terms, feeRateBps: 50, market: await client.orderMarket(ID) } as never);
   const shownTo = [
     client,
     client.with({ timeoutMs: 1 }),
@@ -307,7 +309,7 @@ test('no inspection, JSON or text of clients, signers, options and errors shows 
     new OrderSigner(PRIVATE_KEY, domain),
     new AccountSigner(privateKeyToAccount(PRIVATE_KEY), domain),
     { baseUrl: 'http://exchange', credentials: apiKey },
-    draftOrder({ ...INTENT, feeRateBps: 50, market: await client.orderMarket(ID) } as never),
+    draft,
     ...errors,
   ];
   const [{ secret, passphrase }] = [SECRETS];
