@@ -18,7 +18,6 @@ import { E, errorRow, OK } from '../../shared/base/errors.ts';
 import { MAX_SAFE } from '../../shared/base/int.ts';
 import { referenceHash } from '../../shared/crypto/referenceHash.ts';
 import type { ChainNews, TakenOver } from '../../shared/wire/chainQuestions.ts';
-import { ANY_GRANT, BOTH_SIDES } from '../../shared/wire/commands.ts';
 import type { Accounts } from '../account/accounts.ts';
 import type { Funding } from '../account/funding.ts';
 import type { Movements } from '../account/movements.ts';
@@ -38,8 +37,7 @@ type MoneyOptions = {
   readonly movements: Pick<Movements, 'noteMark'>;
   readonly restrictions: Pick<Restrictions, 'setLeaving'>;
   readonly contractFloors: Pick<ContractFloors, 'ask'>;
-  readonly engine: Pick<ShardClient, 'sweep' | 'unwind' | 'payClaim'>;
-  readonly shards: number;
+  readonly engine: Pick<ShardClient, 'sweepAll' | 'unwind' | 'payClaim'>;
   readonly markets: Pick<Views['markets'], 'shard'>;
   readonly log: Logger;
 };
@@ -141,12 +139,9 @@ async function payClaim(
     );
 }
 
-/** GATEMONEY-4 */
-async function cancelAll(account: number, { engine, shards }: MoneyOptions): Promise<void> {
-  const sweeps = Array.from({ length: shards }, (_, shard) => engine.sweep(shard, account, BOTH_SIDES, ANY_GRANT));
-  for (const { code } of await Promise.all(sweeps)) {
-    if (code !== OK) throw new Error('a shard does not answer: it is asked again');
-  }
+/** GATEMONEY-4. No outbox: the news waits for it, and comes again if a shard has not answered. */
+async function cancelAll(account: number, { engine }: MoneyOptions): Promise<void> {
+  if ((await engine.sweepAll(account)) !== OK) throw new Error('a shard does not answer: it is asked again');
 }
 
 /** Throws if it is unknown whether the ledger has it. */

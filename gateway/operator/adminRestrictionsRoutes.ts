@@ -23,13 +23,14 @@ import type { AccountStates } from '../account/accountStates.ts';
 import type { Accounts, User } from '../account/accounts.ts';
 import { profileOf } from '../account/profileJson.ts';
 import { requireUser } from '../account/requireUser.ts';
-import type { Restrictions, Swept } from '../account/restrictions.ts';
+import type { Restrictions } from '../account/restrictions.ts';
 import { toScopeNames } from '../base/scopes.ts';
 import type { Call } from '../http/call.ts';
 import { ID_PARAM } from '../http/pathParams.ts';
 import { ok, okPage, refuse } from '../http/respond.ts';
 import { type CallOf, type Route, route } from '../http/route.ts';
 import type { RouteSpec } from '../http/spec.ts';
+import type { Delivered } from '../shardlink/outbox.ts';
 
 type AdminRestrictionDeps = {
   readonly accounts: Accounts;
@@ -171,7 +172,7 @@ async function removed(
   call: UserCall,
   deps: AdminRestrictionDeps,
   wallet: string,
-  remove: (maker: string) => Promise<Swept> | null,
+  remove: (maker: string) => Promise<Delivered> | null,
 ): Promise<void> {
   const user = requireUser(call, deps.accounts);
   if (user === null) return;
@@ -186,7 +187,7 @@ async function removed(
   }
 }
 
-function answer(call: Call, user: User, { accountStates }: AdminRestrictionDeps, swept: Swept): void {
+function answer(call: Call, user: User, { accountStates }: AdminRestrictionDeps, swept: Delivered): void {
   ok(call, {
     ...profileOf(user, accountStates),
     orders_cancelled: swept.cancelled,

@@ -7,13 +7,15 @@
  * returns ENGINE_BUSY when the ring is full or the shard is not READY: then nothing was enqueued and no reply comes.
  */
 import { assert } from '../../shared/base/assert.ts';
-import { CLOSE_REASON, FEE_ACCOUNT, type MarketStatus, type Stage } from '../../shared/base/codes.ts';
+import { CLOSE_REASON, type CloseReason, FEE_ACCOUNT, type MarketStatus, type Stage } from '../../shared/base/codes.ts';
 import { E, OK } from '../../shared/base/errors.ts';
 import { ADDRESS_BYTES, HASH_BYTES, tryParseHex, UUID_BYTES } from '../../shared/base/hex.ts';
 import {
   ANY_COMMAND,
+  ANY_GRANT,
   ANY_STAGE,
   BOTH_OUTCOMES,
+  BOTH_SIDES,
   CANCEL_TOMBSTONE,
   COMMAND,
   KEYED_CANCEL,
@@ -52,12 +54,12 @@ export class ShardClient {
   }
 
   /**
-   * `send` sends a command, now or before all later commands (OWED-1).
+   * `send` sends a command, now or before all later commands (OWED-1); a later one about the subject replaces it.
    * @param isRepeated true if it is not sent at once
    */
-  owe(shard: number, send: () => number, isRepeated = false): void {
+  owe(shard: number, subject: string, send: () => number, isRepeated = false): void {
     const owed = this.#link.owed[shard];
-    owed.add(() => send() === OK);
+    owed.add(subject, () => send() === OK);
     if (!isRepeated && this.isReady(shard)) owed.pay();
   }
 
@@ -159,24 +161,17 @@ export class ShardClient {
     });
   }
 
-  /** The reply's `a` is how many orders were cancelled. */
-  cancelMarket<C>(
+  /** Cancels the account's orders in the shard: all, or those of a market. The reply's `a` is their number. */
+  cancelMany<C>(
     shard: number,
     account: number,
-    market: number,
-    outcome: number,
+    reason: CloseReason,
     handler: ReplyHandler<C>,
     context: C,
+    market = NO_MARKET,
+    outcome = BOTH_OUTCOMES,
   ): number {
-    const word = this.#link.claim(
-      shard,
-      COMMAND.CANCEL_MANY.TYPE,
-      account,
-      market,
-      CLOSE_REASON.USER,
-      handler,
-      context,
-    );
+    const word = this.#link.claim(shard, COMMAND.CANCEL_MANY.TYPE, account, market, reason, handler, context);
     if (word === NO_ROOM) return E.ENGINE_BUSY;
     this.#link.commands(shard).words[word + COMMAND.CANCEL_MANY.outcome] = outcome;
     return this.#link.publish(shard);
@@ -189,36 +184,49 @@ export class ShardClient {
    */
   cancelAll<C>(account: number, handler: ReplyHandler<C>, context: C): number {
     return this.#link.fanOut(COUNT_CANCELLED, handler, context, (shard, onPart, fanOut) => {
-      return this.cancelMarket(shard, account, NO_MARKET, BOTH_OUTCOMES, onPart, fanOut);
+      return this.cancelMany(shard, account, CLOSE_REASON.USER, onPart, fanOut);
     });
   }
 
-  /** Cancels all orders of the account in the shard because its heartbeats have stopped; `a` is how many there were. */
-  cancelAfterSilence<C>(shard: number, account: number, handler: ReplyHandler<C>, context: C): number {
-    const { HEARTBEAT } = CLOSE_REASON;
-    const word = this.#link.claim(shard, COMMAND.CANCEL_MANY.TYPE, account, NO_MARKET, HEARTBEAT, handler, context);
+  /** Cancels the account's orders in the shard that are no longer allowed; `a` is their number. */
+  sweep<C>(shard: number, account: number, side: number, grant: number, handler: ReplyHandler<C>, context: C): number {
+    const { SWEEP } = COMMAND;
+    const word = this.#link.claim(shard, SWEEP.TYPE, account, NO_MARKET, CLOSE_REASON.ADMIN, handler, context);
     if (word === NO_ROOM) return E.ENGINE_BUSY;
-    this.#link.commands(shard).words[word + COMMAND.CANCEL_MANY.outcome] = BOTH_OUTCOMES;
+    const { words } = this.#link.commands(shard);
+    words[word + SWEEP.side] = side;
+    words[word + SWEEP.grant] = grant;
     return this.#link.publish(shard);
   }
 
-  /** Cancels the account's orders in the shard that are no longer allowed; `a` is their number. */
-  sweep(shard: number, account: number, side: number, grant: number): Promise<CommandResult> {
-    const { ADMIN } = CLOSE_REASON;
-    return request(this.#link, shard, COMMAND.SWEEP.TYPE, account, NO_MARKET, ADMIN, ({ words }, word) => {
-      words[word + COMMAND.SWEEP.side] = side;
-      words[word + COMMAND.SWEEP.grant] = grant;
+  /** Sweeps all orders of the account from every shard. @returns OK once all are cancelled */
+  sweepAll(account: number): Promise<number> {
+    return new Promise((resolve) => {
+      const onReply: ReplyHandler<null> = ({ code }) => resolve(code);
+      const code = this.#link.fanOut(COUNT_CANCELLED, onReply, null, (shard, onPart, fanOut) =>
+        this.sweep(shard, account, BOTH_SIDES, ANY_GRANT, onPart, fanOut),
+      );
+      if (code !== OK) resolve(code);
     });
   }
 
   /** Refuses the wallet's orders with a lower nonce, and cancels the open ones: `a` is their number. */
-  raiseNonceFloor(shard: number, account: number, wallet: string, floor: number): Promise<CommandResult> {
+  raiseNonceFloor<C>(
+    shard: number,
+    account: number,
+    wallet: string,
+    floor: number,
+    handler: ReplyHandler<C>,
+    context: C,
+  ): number {
     const { NONCE_FLOOR } = COMMAND;
-    return request(this.#link, shard, NONCE_FLOOR.TYPE, account, NO_MARKET, 0, ({ words, bytes }, word) => {
-      writeSafe(words, word + NONCE_FLOOR.floor, floor);
-      const isAddress = tryParseHex(wallet, ADDRESS_BYTES, bytes, (word + NONCE_FLOOR.wallet) * 4);
-      assert(isAddress, 'shard client: a wallet is an address');
-    });
+    const word = this.#link.claim(shard, NONCE_FLOOR.TYPE, account, NO_MARKET, 0, handler, context);
+    if (word === NO_ROOM) return E.ENGINE_BUSY;
+    const { words, bytes } = this.#link.commands(shard);
+    writeSafe(words, word + NONCE_FLOOR.floor, floor);
+    const isAddress = tryParseHex(wallet, ADDRESS_BYTES, bytes, (word + NONCE_FLOOR.wallet) * 4);
+    assert(isAddress, 'shard client: a wallet is an address');
+    return this.#link.publish(shard);
   }
 
   /** Splits USDC into full sets of a market's tokens, or merges sets back into USDC. @param movement with its fee */

@@ -166,7 +166,7 @@ export class ShardLink {
       return NO_ROOM;
     }
     const sharedBy = lane.share(type, account);
-    this.#pending[request].sent(shard, type, sharedBy, handler as ReplyHandler<never>, context);
+    this.#pending[request].sent(shard, type, sharedBy, lane.owed.isSending, handler as ReplyHandler<never>, context);
     return word;
   }
 
@@ -241,7 +241,7 @@ export class ShardLink {
     for (const lane of this.#lanes) if (lane.isReady && !lane.events.isEmpty()) this.#drainOrEnd(lane);
   }
 
-  /** Answers commands that have been in flight for this long with OUTCOME_UNKNOWN; their replies are dropped. */
+  /** Answers commands of this age with OUTCOME_UNKNOWN and drops their replies; owed ones wait on (OUTBOX-2). */
   answerUnknown(olderThanMs: number): void {
     for (const { shard, handler, context } of givenUp(this.#pending, olderThanMs)) {
       this.#setReply(E.OUTCOME_UNKNOWN, shard, 0);

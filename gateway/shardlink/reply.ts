@@ -60,6 +60,8 @@ export class PendingReply {
   handler: ReplyHandler<never> | null = null;
   context: unknown = null;
   type: CommandType = COMMAND.TICK.TYPE;
+  /** No sender waits for its reply, and a second one must not follow while the first may be carried out (OUTBOX-2). */
+  isOwed = false;
   sentUs = 0;
 
   /** The sender was already answered, but the command may still be carried out. */
@@ -68,7 +70,15 @@ export class PendingReply {
   }
 
   /** The command was written. The table holds handlers of many context types, each called only with its own. */
-  sent(shard: number, type: CommandType, sharedBy: number, handler: ReplyHandler<never>, context: unknown): void {
+  sent(
+    shard: number,
+    type: CommandType,
+    sharedBy: number,
+    isOwed: boolean,
+    handler: ReplyHandler<never>,
+    context: unknown,
+  ): void {
+    this.isOwed = isOwed;
     this.shard = shard;
     this.type = type;
     this.sharedBy = sharedBy;
@@ -80,13 +90,17 @@ export class PendingReply {
 
 type GivenUp = { readonly shard: number; readonly handler: ReplyHandler<never>; readonly context: unknown };
 
-/** Takes the handlers from commands that were sent this long ago: their replies no longer have a handler. */
+/**
+ * Takes the handlers from commands that were sent this long ago: their replies no longer have a handler. Owed commands
+ * keep theirs.
+ */
 export function givenUp(commands: readonly PendingReply[], olderThanMs: number): GivenUp[] {
   const now = nowUs();
   const found: GivenUp[] = [];
   for (const command of commands) {
-    const { shard, handler, context, sentUs } = command;
-    if (handler === null || command.isGivenUp || secondsBetween(sentUs, now) * 1000 < olderThanMs) continue;
+    const { shard, handler, context, sentUs, isOwed } = command;
+    if (handler === null || command.isGivenUp || isOwed) continue;
+    if (secondsBetween(sentUs, now) * 1000 < olderThanMs) continue;
     found.push({ shard, handler, context });
     command.handler = DROPPED;
     command.context = null;

@@ -15,16 +15,16 @@
  */
 import type { WebSocketBehavior } from 'uWebSockets.js';
 import { type Clock, SteadyClock } from '../../shared/base/clock.ts';
+import { CLOSE_REASON } from '../../shared/base/codes.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
-import { BOTH_OUTCOMES, NO_MARKET } from '../../shared/wire/commands.ts';
 import type { Logger } from '../base/log.ts';
 import type { AccountPrincipal, SessionPrincipal } from '../base/principal.ts';
 import type { Refusal } from '../base/refusal.ts';
 import { TurnLimit } from '../http/turnLimit.ts';
 import type { Catalog } from '../markets/catalog.ts';
 import type { ShardClient } from '../shardlink/client.ts';
+import type { Outbox } from '../shardlink/outbox.ts';
 import type { Views } from '../shardlink/views.ts';
-import { MassCancels } from '../trading/massCancels.ts';
 import { BinaryEntry } from './binaryEntry.ts';
 import { CatchUps } from './catchUps.ts';
 import { Connection, type ConnectionHost, hasRecords, type SocketData } from './connection.ts';
@@ -42,7 +42,8 @@ import { Subscribing } from './subscribing.ts';
 type StreamOptions = {
   readonly feeds: StreamFeeds;
   readonly views: Views;
-  readonly engine: Pick<ShardClient, 'cancelMarket' | 'batch' | 'owe'>;
+  readonly engine: Pick<ShardClient, 'cancelMany' | 'batch'>;
+  readonly outbox: Pick<Outbox, 'put'>;
   readonly catalog: Pick<Catalog, 'byId' | 'byToken' | 'eventById'>;
   /** Absent if no socket belongs to a session. */
   readonly isInForce?: (session: SessionPrincipal, nowMs: number) => boolean;
@@ -73,8 +74,6 @@ const BACKSTOP_IDLE_SEC = 120;
 export class Stream {
   readonly #options: StreamOptions;
   readonly #steady: SteadyClock;
-  /** Mass cancels for connections that ended and had asked for them (RULES.md 8.10). */
-  readonly #cancels: MassCancels;
   readonly #handovers = new Handovers<Connection>();
   readonly #connections = new Set<Connection>();
   /** Connections by key id, connections of sessions by account, anonymous connections by address. */
@@ -100,7 +99,6 @@ export class Stream {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: StreamOptions) {
-    const { views, engine, feeds } = options;
     this.#options = options;
     this.#steady = new SteadyClock(options.clock);
     this.#subscribing = new Subscribing(options);
@@ -108,13 +106,7 @@ export class Stream {
     this.#records = new BinaryEntry(options);
     this.#sendBuffers = new SendBuffers(options.maxBufferedBytes);
     this.#catchUps = new CatchUps(this.#host.steadyMs, options.areOrdersUnderway);
-    this.#cancels = new MassCancels({
-      shards: views.orders.length,
-      engine,
-      send: (shard, account, onReply, part) =>
-        engine.cancelMarket(shard, account, NO_MARKET, BOTH_OUTCOMES, onReply, part),
-    });
-    feeds.pushed.subscribe(() => this.#flushPushed());
+    options.feeds.pushed.subscribe(() => this.#flushPushed());
   }
 
   /** Starts to keep connections alive, and to close idle ones. */
@@ -291,9 +283,15 @@ export class Stream {
     else this.#handovers.add(user.account, successor, this.#steady.nowMs());
   }
 
+  /** The connections of these accounts ended, and had asked for the cancellation of their orders (RULES.md 8.10). */
   #cancel(accounts: readonly number[]): void {
     if (accounts.length === 0 || this.#leavesOrders()) return;
-    for (const account of accounts) this.#cancels.add(account);
+    const { engine, outbox } = this.#options;
+    for (const account of accounts) {
+      void outbox.put(`end of a connection of ${account}`, {
+        send: (shard, handler, context) => engine.cancelMany(shard, account, CLOSE_REASON.USER, handler, context),
+      });
+    }
   }
 
   /** A cancel that waited until a standby leads would affect orders placed meanwhile. */

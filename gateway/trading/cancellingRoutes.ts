@@ -9,6 +9,7 @@ import {
   TOMBSTONE_QUERY,
   TOMBSTONE_RESPONSE,
 } from '../../shared/api/orders.ts';
+import { CLOSE_REASON } from '../../shared/base/codes.ts';
 import { E, ERRORS, errorRow, OK } from '../../shared/base/errors.ts';
 import { HASH_BYTES } from '../../shared/base/hex.ts';
 import { BOTH_OUTCOMES } from '../../shared/wire/commands.ts';
@@ -193,8 +194,9 @@ function cancelMarketHandler(deps: CancellingDeps): Handler<typeof CANCEL_ORDERS
     const market = requireMarket(call, deps, market_id);
     if (market === null) return;
     const account = call.principal.accountIndex;
+    const { USER } = CLOSE_REASON;
     const outcome = outcome_index ?? BOTH_OUTCOMES;
-    const code = deps.engine.cancelMarket(market.shard, account, market.index, outcome, onReply, call);
+    const code = deps.engine.cancelMany(market.shard, account, USER, onReply, call, market.index, outcome);
     if (code !== OK) refuse(call, { row: errorRow(code) });
   };
 }

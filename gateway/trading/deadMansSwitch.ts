@@ -19,19 +19,15 @@
  *              expires next.
  */
 import type { Clock } from '../../shared/base/clock.ts';
+import { CLOSE_REASON } from '../../shared/base/codes.ts';
 import type { Logger } from '../base/log.ts';
-import type { ReplyHandler } from '../shardlink/reply.ts';
+import type { ShardClient } from '../shardlink/client.ts';
+import type { Errand, Outbox } from '../shardlink/outbox.ts';
 import type { ArmedSwitches } from './armedSwitchesStore.ts';
-import { type MassCancelEngine, MassCancels } from './massCancels.ts';
-
-/** The part of the shard client used here. */
-export type SilenceEngine = MassCancelEngine & {
-  cancelAfterSilence<C>(shard: number, account: number, handler: ReplyHandler<C>, context: C): number;
-};
 
 type DeadMansSwitchOptions = {
-  readonly shards: number;
-  readonly engine: SilenceEngine;
+  readonly outbox: Pick<Outbox, 'put'>;
+  readonly engine: Pick<ShardClient, 'cancelMany'>;
   readonly store: Pick<
     ArmedSwitches,
     'armed' | 'triggered' | 'cancelledShards' | 'arm' | 'trigger' | 'cancelled' | 'finish' | 'durable'
@@ -53,21 +49,14 @@ const MAX_GAP_MS = 1000;
 export class DeadMansSwitch {
   readonly #options: DeadMansSwitchOptions;
   readonly #deadlines = new Map<number, number>();
-  readonly #cancels: MassCancels;
   #servedMs = 0;
   #wasAccepting = true;
   #lookedMs: number;
   #triggered = 0;
+  #cancelledOrders = 0;
 
   constructor(options: DeadMansSwitchOptions) {
     this.#options = options;
-    this.#cancels = new MassCancels({
-      shards: options.shards,
-      engine: options.engine,
-      send: (shard, account, onReply, part) => options.engine.cancelAfterSilence(shard, account, onReply, part),
-      onShardDone: (account, shard) => this.#keep(account, () => options.store.cancelled(account, shard)),
-      onDone: (account) => this.#keep(account, () => options.store.finish(account, this.#deadlines.has(account))),
-    });
     this.#lookedMs = options.clock.nowMs();
   }
 
@@ -76,7 +65,7 @@ export class DeadMansSwitch {
     const { store, clock } = this.#options;
     this.#lookedMs = clock.nowMs();
     for (const account of store.armed()) this.#deadlines.set(account, this.#servedMs + WINDOW_MS);
-    for (const account of store.triggered()) this.#cancels.add(account, store.cancelledShards(account));
+    for (const account of store.triggered()) this.#cancel(account, store.cancelledShards(account));
   }
 
   /** Records a heartbeat of the account. @returns the promise that its answer must wait for, if any (DEADMAN-2) */
@@ -133,7 +122,7 @@ export class DeadMansSwitch {
 
   /** Number of orders that they cancelled since the start. */
   get cancelledOrders(): number {
-    return this.#cancels.cancelledOrders;
+    return this.#cancelledOrders;
   }
 
   /** DEADMAN-2. */
@@ -149,9 +138,23 @@ export class DeadMansSwitch {
       this.#deadlines.delete(account);
       this.#triggered++;
       log.warn({ account }, 'no heartbeat within the window: the orders of the account are cancelled');
-      this.#cancels.add(account);
+      this.#cancel(account);
       onTriggered?.(account);
     }
+  }
+
+  /** A second silence of the account replaces what is left of the first. @param done shards that have cancelled */
+  #cancel(account: number, done: readonly number[] = []): void {
+    const { engine, outbox, store } = this.#options;
+    const errand: Errand = {
+      send: (shard, handler, context) => engine.cancelMany(shard, account, CLOSE_REASON.HEARTBEAT, handler, context),
+      onCancelled: (orders) => {
+        this.#cancelledOrders += orders;
+      },
+      onShardDone: (shard) => this.#keep(account, () => store.cancelled(account, shard)),
+      onDone: () => this.#keep(account, () => store.finish(account, this.#deadlines.has(account))),
+    };
+    void outbox.put(`silence of ${account}`, errand, done);
   }
 
   /** DEADMAN-2. One shard, or every one, has cancelled the orders of the account. */

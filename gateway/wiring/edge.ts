@@ -123,11 +123,8 @@ export class Edge {
     this.stream = new Stream({
       feeds: trading.feeds,
       views: stores.views,
-      engine: trading.engine,
-      catalog,
+      ...{ engine: trading.engine, outbox: trading.outbox, catalog, clock, log },
       isInForce: (session, nowMs) => this.userSessions.accessTokens.isInForce(session, nowMs),
-      clock,
-      log,
       areOrdersUnderway: () => trading.link.inFlight > 0,
       isStandby: () => options.member?.isLeading === false,
       isMember: options.member !== null,

@@ -252,7 +252,6 @@ export class Exchange {
       this.trading.deadMansSwitch,
       this.trading.rotation,
       this.trading.deployment,
-      this.trading.restrictions,
       this.trading.fourEyes,
       this.stores.audit,
       this.#edge.refusedLogins,
@@ -341,7 +340,7 @@ export class Exchange {
     member.mayLead();
     await this.#serve();
     this.#stallTimer = setInterval(() => {
-      if (member.role.isStalled) this.trading.link.answerUnknown(UNHELD_MS);
+      if (member.role.isStalled) this.trading.answerUnknown(UNHELD_MS);
     }, STALL_LOOK_MS);
     this.#log.info({ epoch: member.role.epoch, took_ms: Math.round(performance.now() - startMs) }, 'this member leads');
   }
@@ -370,10 +369,10 @@ export class Exchange {
       trading.feeds.start();
       this.#edge.stream.start();
     } else if (!(await trading.feeds.lead())) this.#log.warn('private frames of the last rows are sent later');
+    trading.deadMansSwitch.start();
     this.#lifecycle.phase = 'ready';
     if (this.#member === null) this.port = await this.#edge.listen();
     this.#member?.role.lead();
-    trading.deadMansSwitch.start();
     this.#settlement?.link.acceptNews();
   }
 

@@ -32,6 +32,7 @@ import { contractsOf } from '../operator/platformRoutes.ts';
 import { ChainFacts } from '../shardlink/chainFacts.ts';
 import { ShardClient } from '../shardlink/client.ts';
 import { ShardLink } from '../shardlink/link.ts';
+import { Outbox } from '../shardlink/outbox.ts';
 import type { ChainLink } from '../shardlink/settlementLink.ts';
 import { type FeedsInCluster, StreamFeeds } from '../stream/feeds.ts';
 import type { PrivateSource } from '../stream/privateIntake.ts';
@@ -70,6 +71,7 @@ export class Trading {
   readonly feeds: StreamFeeds;
   readonly link: ShardLink;
   readonly engine: ShardClient;
+  readonly outbox: Outbox;
   readonly marketCommands: MarketCommands;
   readonly stages: StageCommands;
   readonly terms: ReliedTerms;
@@ -107,6 +109,7 @@ export class Trading {
     const linked = { follower: this.feeds, onHandlerError, onFatal, isFollowing: cluster !== null };
     this.link = new ShardLink({ shards, views, waitingPlacements, clock, ...linked });
     this.engine = new ShardClient(this.link);
+    this.outbox = new Outbox(shards, this.engine);
     const trades = chainLink && new MarketTrades(chainLink);
     this.terms = new ReliedTerms({ views, volumes: stores.volumes, audit: stores.audit, log });
     const isReliedOn = this.terms.isReliedOn.bind(this.terms);
@@ -122,7 +125,7 @@ export class Trading {
     this.funding = new Funding(control.movements, fundsEngine, control.accountStates, clock, chainLink !== null);
     [this.areFloorsKnownEverywhere, this.areFeesKnownEverywhere] = knownEverywhere(options.formats);
     this.restrictions = new Restrictions({
-      shards,
+      outbox: this.outbox,
       engine: this.engine,
       states: control.accountStates,
       accounts: control.accounts,
@@ -133,7 +136,7 @@ export class Trading {
     if (chainLink !== null) this.#followChain(options, chainLink);
     this.groups = new GroupCommands(control.orderGroups, views, this.engine, shards);
     this.deadMansSwitch = new DeadMansSwitch({
-      shards,
+      outbox: this.outbox,
       engine: this.engine,
       store: control.armedSwitches,
       clock,
@@ -173,7 +176,7 @@ export class Trading {
    * process ended in between. Restrictions of accounts go first: no request has reached the shard yet.
    */
   async finishInterrupted(shard: number): Promise<void> {
-    await this.restrictions.shardReady(shard);
+    await this.restrictions.resume();
     await this.marketCommands.openMissing(shard);
     await this.funding.resumePending();
     await this.groups.reconcile();
@@ -195,13 +198,13 @@ export class Trading {
   }
 
   #followChain({ stores, log, chainHealth, feed }: TradingOptions, link: ChainLink): void {
-    const { accounts, catalog, movements, platform, shards } = stores.control;
+    const { accounts, catalog, movements, platform } = stores.control;
     followDecisions({ link, catalog, marketCommands: this.marketCommands, audit: stores.audit, feed, log });
     const contractFloors = new ContractFloors({
       ...{ link, health: chainHealth!, accounts, platform, log, restrictions: this.restrictions },
       areKnownEverywhere: this.areFloorsKnownEverywhere,
     });
-    followChain({ ...this, link, accounts, movements, shards, markets: stores.views.markets, contractFloors, log });
+    followChain({ ...this, link, accounts, movements, markets: stores.views.markets, contractFloors, log });
   }
 
   #makeStages({ stores, formats }: TradingOptions): StageCommands {
@@ -247,6 +250,12 @@ export class Trading {
     );
     await this.engine.catchUp(shard);
     this.#feed.publish('shard_ready', { shard });
+  }
+
+  /** Nothing waits longer than this for the shards any more; what they were sent they may still carry out. */
+  answerUnknown(olderThanMs: number): void {
+    this.link.answerUnknown(olderThanMs);
+    this.outbox.stopWaiting();
   }
 
   /** The shards have stopped. */

@@ -11,7 +11,7 @@ import { orderReadRoutes } from '../../gateway/account/orderReadRoutes.ts';
 import { PIECE_ROWS } from '../../gateway/http/longAnswers.ts';
 import { TURN_BOUNDS_MS } from '../../gateway/http/turnTimes.ts';
 import { bookRoutes } from '../../gateway/markets/booksRoutes.ts';
-import { MOVEMENT, OUTCOME, SIDE } from '../../shared/base/codes.ts';
+import { CLOSE_REASON, MOVEMENT, OUTCOME, SIDE } from '../../shared/base/codes.ts';
 import { ClientRig } from '../support/clientRig.ts';
 import { eventually } from '../support/eventually.ts';
 import { catalogOf, HttpRig } from '../support/httpRig.ts';
@@ -132,7 +132,7 @@ test('all rows of an answer are of the moment of its request, whatever happens w
   const answer = ask();
   await untilUnderway(1);
   await client.ask((handler) => {
-    const code = client.client.cancelMarket(0, ATTACKER, 0, 2, handler, null);
+    const code = client.client.cancelMany(0, ATTACKER, CLOSE_REASON.USER, handler, null, 0);
     client.step();
     return code;
   });

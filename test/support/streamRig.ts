@@ -14,8 +14,7 @@ import { HttpServer } from '../../gateway/http/server.ts';
 import type { MarketEntry } from '../../gateway/markets/catalog.ts';
 import { bookLevels } from '../../gateway/shardlink/bookLevels.ts';
 import { IdempotencyStage } from '../../gateway/shardlink/idempotencyStage.ts';
-import { Owed } from '../../gateway/shardlink/owed.ts';
-import { RecordResult } from '../../gateway/shardlink/recordResult.ts';
+import { Outbox } from '../../gateway/shardlink/outbox.ts';
 import { Views } from '../../gateway/shardlink/views.ts';
 import { StreamFeeds } from '../../gateway/stream/feeds.ts';
 import { STREAM_PATH } from '../../gateway/stream/limits.ts';
@@ -37,6 +36,7 @@ import { CommandFlow, FLOW_TICKS_PER_UNIT } from './flow.ts';
 import { InThreadShard } from './inThreadShard.ts';
 import { ManualClock } from './manualClock.ts';
 import { MemoryAnswers } from './memoryAnswers.ts';
+import { OwingShards, reply } from './owingShards.ts';
 import type { Json, Scope } from './server.ts';
 
 const START_MS = 1_790_000_000_000;
@@ -60,7 +60,7 @@ export class StreamRig {
   readonly #seed: number;
   isStandby = false;
   /** The link would look at it. */
-  readonly owed = new Owed();
+  readonly owed = new OwingShards(1);
   readonly #keys = new Map<string, ApiKey>();
   readonly #server: HttpServer;
   readonly #directory = temporaryDirectory();
@@ -107,18 +107,14 @@ export class StreamRig {
       views,
       engine: {
         batch: (enqueue) => enqueue(),
-        owe: (_shard, send, isRepeated = false) => {
-          this.owed.add(() => send() === OK);
-          if (!isRepeated) this.owed.pay();
-        },
-        cancelMarket: (shard, account, _market, _outcome, onReply, context) => {
+        cancelMany: (shard, account, _orders, onReply, context) => {
           if (!this.hasRoom) return E.ENGINE_BUSY;
-          const none = { shard, shardSequence: 1, a: 0, b: 0, c: 0, result: new RecordResult() };
           this.cancelled.push({ account, shard });
-          this.answers.push((code) => onReply({ ...none, code }, context));
+          this.answers.push((code) => reply(onReply, context, shard, code));
           return OK;
         },
       },
+      outbox: new Outbox(views.orders.length, this.owed),
       catalog: {
         byToken: () => undefined,
         byId: (id) => {

@@ -5,6 +5,7 @@ const FRONT_ORDERS = 'test/api/frontOrders.test.ts';
 const FRONT_PLACEMENTS = 'test/api/frontPlacements.test.ts';
 const LINK = 'test/unit/gateway/shardlink/link.test.ts';
 const LOG_READER = 'test/fault/logReader.test.ts';
+const OUTBOX = 'test/unit/gateway/shardlink/outbox.test.ts';
 const READS = 'test/unit/gateway/front/reads.test.ts';
 const SERVER = 'test/unit/gateway/http/server.test.ts';
 const USUAL_BODIES = 'test/unit/gateway/trading/usualBodies.test.ts';
@@ -160,10 +161,17 @@ export const REQUEST_FAULTS: readonly Fault[] = [
   },
   {
     name: 'a mass cancel that its shard refused is not sent again',
-    file: 'gateway/trading/massCancels.ts',
-    search: '    else this.#owe(part, true);\n',
+    file: 'gateway/shardlink/outbox.ts',
+    search: '      else this.#owe(part, true);\n',
     replace: '',
-    caughtBy: 'test/unit/gateway/trading/deadMansSwitch.test.ts',
+    caughtBy: OUTBOX,
+  },
+  {
+    name: 'a mass cancel whose shard is slow is sent once more, after the orders that followed it',
+    file: 'gateway/shardlink/reply.ts',
+    search: 'command.isGivenUp || isOwed) continue;',
+    replace: 'command.isGivenUp) continue;',
+    caughtBy: OUTBOX,
   },
   {
     name: 'a key is free again while the log does not hold what its request has changed',
@@ -243,10 +251,10 @@ export const REQUEST_FAULTS: readonly Fault[] = [
     caughtBy: 'test/unit/gateway/shardlink/idempotencyStage.test.ts',
   },
   {
-    name: 'a second silence overwrites what is left of the first',
-    file: 'gateway/trading/massCancels.ts',
-    search: 'this.#open.get(account) ?? new Array',
-    replace: 'new Array',
+    name: 'the reply to the cancel of an earlier silence ends the later one',
+    file: 'gateway/shardlink/outbox.ts',
+    search: '    if (this.#open.get(open.subject) !== open) return;\n',
+    replace: '',
     caughtBy: 'test/unit/gateway/trading/deadMansSwitch.test.ts',
   },
   {

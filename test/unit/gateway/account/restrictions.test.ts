@@ -5,16 +5,20 @@ import { describe, type TestContext, test } from 'node:test';
 import { AccountStates } from '../../../../gateway/account/accountStates.ts';
 import { Accounts } from '../../../../gateway/account/accounts.ts';
 import { NonceFloors } from '../../../../gateway/account/nonceFloors.ts';
-import { Restrictions } from '../../../../gateway/account/restrictions.ts';
+import { Restrictions, type SweepingEngine } from '../../../../gateway/account/restrictions.ts';
 import { type ControlDatabase, openControlDatabase } from '../../../../gateway/base/database.ts';
 import { NonceFloorViews } from '../../../../gateway/shardlink/nonceFloorViews.ts';
+import { Outbox } from '../../../../gateway/shardlink/outbox.ts';
+import type { ReplyHandler } from '../../../../gateway/shardlink/reply.ts';
 import { ACCOUNT_STATE, SIDE, UNKNOWN_GRANT } from '../../../../shared/base/codes.ts';
 import { E, ERRORS, OK } from '../../../../shared/base/errors.ts';
+import { TakenRows } from '../../../../shared/records/changedRows.ts';
 import { BOTH_SIDES } from '../../../../shared/wire/commands.ts';
 import { EVENT } from '../../../../shared/wire/events.ts';
 import { writeSafe } from '../../../../shared/wire/record.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
+import { OwingShards, reply } from '../../../support/owingShards.ts';
 
 const NOW_MS = 1_790_000_000_000;
 const SHARDS = 2;
@@ -31,19 +35,28 @@ function boot(database: ControlDatabase, codes: number[][] = [[], []]) {
   const raised: (number | string)[][] = [];
   const nonceFloors = new NonceFloors(database);
   const views = { nonceFloors: new NonceFloorViews() };
-  const engine = {
-    sweep: async (shard: number, account: number, side: number, grant: number) => {
+  const shards = new OwingShards(SHARDS);
+  /** A busy shard takes nothing; one that is lost answers later. */
+  const answer = <C>(shard: number, handler: ReplyHandler<C>, context: C, cancelled: number): number => {
+    const code = codes[shard]!.shift() ?? OK;
+    if (code === E.ENGINE_BUSY) return code;
+    queueMicrotask(() => reply(handler, context, shard, code, cancelled));
+    return OK;
+  };
+  const engine: SweepingEngine = {
+    sweep(shard, account, side, grant, handler, context) {
       sent.push([shard, account, side, grant]);
-      return { code: codes[shard].shift() ?? OK, a: 3 };
+      return answer(shard, handler, context, 3);
     },
-    raiseNonceFloor: async (shard: number, account: number, wallet: string, floor: number) => {
+    raiseNonceFloor(shard, account, wallet, floor, handler, context) {
       raised.push([shard, account, wallet, floor]);
-      return { code: codes[shard].shift() ?? OK, a: 2 };
+      return answer(shard, handler, context, 2);
     },
   };
+  const outbox = new Outbox(SHARDS, shards);
   const clock = new ManualClock(NOW_MS);
-  const restrictions = new Restrictions({ shards: SHARDS, engine, states, accounts, nonceFloors, views, clock });
-  return { accounts, states, sent, raised, nonceFloors, views, restrictions };
+  const restrictions = new Restrictions({ outbox, engine, states, accounts, nonceFloors, views, clock });
+  return { accounts, states, sent, raised, nonceFloors, views, restrictions, shards };
 }
 
 function openDatabase(t: TestContext): ControlDatabase {
@@ -95,46 +108,61 @@ describe('a state', () => {
     const second = boot(database);
     assert.equal(second.states.of(1), FROZEN);
     assert.equal(second.sent.length, 0, 'nothing is sent before a shard is ready');
-    await second.restrictions.shardReady(1);
-    await second.restrictions.shardReady(0);
+    await second.restrictions.resume();
     assert.deepEqual(
       second.sent,
-      [1, 0].map((shard) => [shard, 1, BOTH_SIDES, 0]),
+      [0, 1].map((shard) => [shard, 1, BOTH_SIDES, 0]),
     );
     const third = boot(database);
-    await third.restrictions.shardReady(0);
+    await third.restrictions.resume();
     assert.equal(third.states.of(1), FROZEN);
     assert.deepEqual(third.sent, [], 'every shard has answered once');
   });
 
+  test('of another leader, which it had not carried out, is carried out by the next (RESTRICT-2)', async (t) => {
+    const database = openDatabase(t);
+    const standby = boot(database);
+    await boot(database, [[E.ENGINE_BUSY], [E.ENGINE_BUSY]]).restrictions.setState(1, FROZEN);
+    standby.states.reload(new TakenRows(new Map([['account_states', new Map([['1', [1]]])]])));
+    await standby.restrictions.resume();
+    assert.deepEqual(
+      standby.sent,
+      [0, 1].map((shard) => [shard, 1, BOTH_SIDES, 0]),
+    );
+    assert.deepEqual(standby.states.unswept(), []);
+    await standby.restrictions.resume();
+    assert.equal(standby.sent.length, SHARDS, 'once');
+  });
+
   test('that cannot be written leaves the former one, and its orders are still cancelled', async (t) => {
     const database = openDatabase(t);
-    const { restrictions, states, sent } = boot(database, [[E.ENGINE_BUSY], []]);
+    const { restrictions, shards, states, sent } = boot(database, [[E.ENGINE_BUSY], []]);
     await restrictions.setState(1, FROZEN);
     database.pragma('query_only = ON');
     for (const state of [ACTIVE, CLOSE_ONLY]) assert.throws(() => restrictions.setState(1, state), /readonly/);
     database.pragma('query_only = OFF');
     assert.equal(states.of(1), FROZEN);
     assert.deepEqual(states.unswept(), [1]);
-    restrictions.tick();
+    shards.pay();
     await new Promise(setImmediate);
     assert.deepEqual(sent.at(-1), [0, 1, BOTH_SIDES, 0]);
     assert.equal(sent.length, 3);
   });
 
   test('is tried again while a ring is full, once at a time, and not after it was lifted', async (t) => {
-    const { restrictions, sent } = boot(openDatabase(t), [[E.ENGINE_BUSY, E.ENGINE_BUSY, E.ENGINE_BUSY], []]);
-    await restrictions.setState(1, FROZEN);
-    restrictions.tick();
-    restrictions.tick();
-    await new Promise(setImmediate);
-    assert.deepEqual(
-      sent.map(([shard]) => shard),
-      [0, 1, 0],
-    );
+    const busy = E.ENGINE_BUSY;
+    const { restrictions, sent, shards } = boot(openDatabase(t), [[busy, busy, OK, busy], []]);
+    const asked = () => sent.splice(0).map(([shard]) => shard);
+    const swept = restrictions.setState(1, FROZEN);
+    assert.deepEqual(asked(), [0, 1]);
+    assert.deepEqual(await swept, { cancelled: 3, isComplete: false });
+    for (let time = 0; time < 4; time++) shards.pay();
+    assert.deepEqual(asked(), [0, 0], 'busy once more, and then on its way');
+    await restrictions.setState(1, CLOSE_ONLY);
+    assert.deepEqual(asked(), [0, 1]);
     await restrictions.setState(1, ACTIVE);
-    restrictions.tick();
-    assert.equal(sent.length, 3);
+    shards.pay();
+    assert.deepEqual(asked(), []);
   });
 });
 
@@ -158,7 +186,7 @@ describe('a grant', () => {
     assert.ok(accounts.grantOf(1, WALLET, DELEGATE) > number);
     const later = boot(database);
     assert.equal(later.accounts.grantOf(1, WALLET, DELEGATE), accounts.grantOf(1, WALLET, DELEGATE));
-    await later.restrictions.shardReady(0);
+    await later.restrictions.resume();
     assert.deepEqual(later.sent, []);
   });
 
@@ -176,10 +204,10 @@ describe('a grant', () => {
 
     const later = boot(database);
     assert.deepEqual(later.accounts.list(0, 1)[0].wallets, [OTHER]);
-    await later.restrictions.shardReady(1);
+    await later.restrictions.resume();
     assert.deepEqual(
       later.sent,
-      numbers.map((grant) => [1, 1, BOTH_SIDES, grant]),
+      numbers.flatMap((grant) => [0, 1].map((shard) => [shard, 1, BOTH_SIDES, grant])),
     );
     const again = later.accounts.list(0, 1)[0];
     later.accounts.addWallet(again, WALLET);
@@ -215,9 +243,11 @@ describe('a floor under nonces', () => {
     assert.equal((await restrictions.raiseNonceFloor(WALLET, 6)).isComplete, false, 'the higher one is under way');
     assert.deepEqual(nonceFloors.uncarried(), [{ wallet: WALLET, floor: 7 }]);
     const later = boot(database);
-    await later.restrictions.shardReady(1);
-    assert.deepEqual(later.raised, [[1, 1, WALLET, 7]]);
-    await later.restrictions.shardReady(0);
+    await later.restrictions.resume();
+    assert.deepEqual(
+      later.raised,
+      [0, 1].map((shard) => [shard, 1, WALLET, 7]),
+    );
     assert.equal(later.nonceFloors.isCarried(WALLET), true);
     assert.deepEqual(new NonceFloors(database).uncarried(), []);
   });
@@ -228,7 +258,7 @@ describe('a floor under nonces', () => {
     writeSafe(words, EVENT.NONCE_FLOOR.floor, 9);
     new Uint8Array(words.buffer).fill(0xa2, EVENT.NONCE_FLOOR.wallet * 4, EVENT.NONCE_FLOOR.wallet * 4 + 20);
     views.nonceFloors.apply(words, 0);
-    await Promise.all([0, 1].map((shard) => restrictions.shardReady(shard)));
+    await restrictions.resume();
     assert.equal(nonceFloors.of(OTHER), 9);
     assert.deepEqual(
       raised,

@@ -12,6 +12,8 @@ import { openControlDatabase } from '../../../../gateway/base/database.ts';
 import { createLogger } from '../../../../gateway/base/log.ts';
 import { followChain } from '../../../../gateway/chain/chainMoney.ts';
 import { NonceFloorViews } from '../../../../gateway/shardlink/nonceFloorViews.ts';
+import { Outbox } from '../../../../gateway/shardlink/outbox.ts';
+import type { ReplyHandler } from '../../../../gateway/shardlink/reply.ts';
 import { ACCOUNT_STATE, FUND_MOVEMENT, MOVEMENT } from '../../../../shared/base/codes.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
 import { toHex } from '../../../../shared/base/hex.ts';
@@ -20,6 +22,7 @@ import type { ChainNews, NewsKind } from '../../../../shared/wire/chainQuestions
 import type { TradePlace, Unwinding } from '../../../../shared/wire/tradeQuestions.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
+import { OwingShards, reply } from '../../../support/owingShards.ts';
 
 const WALLETS = ['a1', 'b2'].map((byte) => `0x${byte.repeat(20)}`);
 const STRANGER = `0x${'ee'.repeat(20)}`;
@@ -47,15 +50,20 @@ function rig(t: TestContext, codes: number[] = []) {
       done.push(`funds ${account} ${kind} ${micro} ${market}`);
       return { code: codes.shift() ?? OK, a: 0, b: 0, c: 0 } satisfies FundsReply;
     },
-    sweep: async (_: number, account: number) => {
+    sweepAll: async (account: number) => {
       done.push(`sweep ${account}`);
-      return { code: OK, a: 0 };
+      return OK;
+    },
+    sweep: <C>(shard: number, account: number, _: number, __: number, handler: ReplyHandler<C>, context: C) => {
+      done.push(`sweep ${account}`);
+      queueMicrotask(() => reply(handler, context, shard, OK));
+      return OK;
     },
     payClaim: async (shard: number, account: number, market: number) => {
       done.push(`claim ${shard} ${account} ${market}`);
       return { code: codes.shift() ?? OK };
     },
-    raiseNonceFloor: async () => ({ code: OK, a: 0 }),
+    raiseNonceFloor: () => OK,
     unwind: async (
       { shard, tradeSequence }: TradePlace,
       { market, maker, taker }: Unwinding,
@@ -69,7 +77,7 @@ function rig(t: TestContext, codes: number[] = []) {
   const movements = new Movements(database);
   const funding = new Funding(movements, engine, states, clock, true);
   const restrictions = new Restrictions({
-    ...{ shards: 1, engine, states, accounts, clock },
+    ...{ outbox: new Outbox(1, new OwingShards(1)), engine, states, accounts, clock },
     nonceFloors: new NonceFloors(database),
     views: { nonceFloors: new NonceFloorViews() },
   });

@@ -11,6 +11,7 @@ import { createLogger } from '../../../../gateway/base/log.ts';
 import { Platform } from '../../../../gateway/base/platform.ts';
 import { ContractFloors } from '../../../../gateway/chain/contractFloors.ts';
 import { NonceFloorViews } from '../../../../gateway/shardlink/nonceFloorViews.ts';
+import { Outbox } from '../../../../gateway/shardlink/outbox.ts';
 import { ChainDown } from '../../../../gateway/shardlink/settlementLink.ts';
 import { SIDE } from '../../../../shared/base/codes.ts';
 import { OK } from '../../../../shared/base/errors.ts';
@@ -18,6 +19,7 @@ import { FLOORS } from '../../../../shared/base/floors.ts';
 import type { SettlementHealth } from '../../../../shared/wire/threads.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
+import { OwingShards, reply } from '../../../support/owingShards.ts';
 
 const walletOf = (number: number): string => `0x${String(number).padStart(40, '0')}`;
 const ACCOUNTS = 60;
@@ -35,15 +37,17 @@ function rig(t: TestContext, contract: ReadonlyMap<string, number> = new Map()) 
   const sent: string[] = [];
   const states = new AccountStates(database);
   const restrictions = new Restrictions({
-    ...{ shards: 1, accounts, nonceFloors, clock: new ManualClock(1), states },
+    ...{ outbox: new Outbox(1, new OwingShards(1)), accounts, nonceFloors, clock: new ManualClock(1), states },
     engine: {
-      sweep: async (_, account) => {
+      sweep(shard, account, _side, _grant, handler, context) {
         sent.push(`cancel ${account}`);
-        return { code: OK, a: 0 };
+        queueMicrotask(() => reply(handler, context, shard, OK));
+        return OK;
       },
-      raiseNonceFloor: async (_, account, wallet, floor) => {
+      raiseNonceFloor(shard, account, wallet, floor, handler, context) {
         sent.push(`${account} ${wallet} ${floor}`);
-        return { code: OK, a: 0 };
+        queueMicrotask(() => reply(handler, context, shard, OK));
+        return OK;
       },
     },
     views: { nonceFloors: new NonceFloorViews() },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLogger } from '../../../../gateway/base/log.ts';
+import { Outbox } from '../../../../gateway/shardlink/outbox.ts';
 import type { ShardReply } from '../../../../gateway/shardlink/reply.ts';
 import { DeadMansSwitch, WINDOW_MS } from '../../../../gateway/trading/deadMansSwitch.ts';
 import {
@@ -159,7 +160,7 @@ test('silence cancels exactly the open orders of the account, on a lost shard on
   }
   const kept = new Set<number>();
   const deadMansSwitch = new DeadMansSwitch({
-    shards: 2,
+    outbox: new Outbox(2, rig.client),
     engine: rig.client,
     store: {
       armed: () => [...kept],

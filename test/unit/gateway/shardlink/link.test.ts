@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Engine } from '../../../../engine/core/engine.ts';
 import type { ShardReply } from '../../../../gateway/shardlink/reply.ts';
-import { MOVEMENT, ORDER_STATUS, OUTCOME, SIDE, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
+import { CLOSE_REASON, MOVEMENT, ORDER_STATUS, OUTCOME, SIDE, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
 import { COMMAND, EXTENDED_PLACE } from '../../../../shared/wire/commands.ts';
 import { EVENT, EVENT_VERSION, typeOf } from '../../../../shared/wire/events.ts';
@@ -187,13 +187,14 @@ test('a returned shard sends its recovered state, and accepts commands from then
 });
 
 /** Cancels all that account 1 has in shard 0, until that has said that it has. */
-function cancelOwed(rig: ClientRig): { cancelled: number } {
+function cancelOwed(rig: ClientRig, subject = 'a silence'): { cancelled: number } {
   const done = { cancelled: -1 };
   const onReply = ({ code, a }: ShardReply): void => {
     if (code === OK) done.cancelled = a;
     else owe();
   };
-  const owe = (): void => rig.client.owe(0, () => rig.client.cancelAfterSilence(0, 1, onReply, null));
+  const owe = (): void =>
+    rig.client.owe(0, subject, () => rig.client.cancelMany(0, 1, CLOSE_REASON.USER, onReply, null));
   owe();
   return done;
 }
@@ -231,7 +232,7 @@ test('owed commands may take the space that a fan-out needs, and the fan-out is 
   await rig.start();
   const hash = new Uint32Array(8);
   while (rig.client.cancel(0, 1, hash, () => {}, null) === OK);
-  const owed = Array.from({ length: 200 }, () => cancelOwed(rig));
+  const owed = Array.from({ length: 200 }, (_, index) => cancelOwed(rig, `silence ${index}`));
   rig.shards[0]!.step();
   assert.equal(rig.client.cancelAll(1, assert.fail, null), E.ENGINE_BUSY);
   while (owed.some(({ cancelled }) => cancelled < 0)) {

@@ -5,14 +5,14 @@ import { type TestContext, test } from 'node:test';
 import { Accounts } from '../../../../gateway/account/accounts.ts';
 import { type ControlDatabase, openControlDatabase } from '../../../../gateway/base/database.ts';
 import { createLogger } from '../../../../gateway/base/log.ts';
-import { Owed } from '../../../../gateway/shardlink/owed.ts';
-import { RecordResult } from '../../../../gateway/shardlink/recordResult.ts';
+import { Outbox } from '../../../../gateway/shardlink/outbox.ts';
 import type { ReplyHandler } from '../../../../gateway/shardlink/reply.ts';
 import { ArmedSwitches } from '../../../../gateway/trading/armedSwitchesStore.ts';
-import { DeadMansSwitch, type SilenceEngine, WINDOW_MS } from '../../../../gateway/trading/deadMansSwitch.ts';
+import { DeadMansSwitch, WINDOW_MS } from '../../../../gateway/trading/deadMansSwitch.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
+import { OwingShards, reply } from '../../../support/owingShards.ts';
 
 const LOOK_MS = 250;
 const SHARDS = 2;
@@ -20,30 +20,17 @@ const SHARDS = 2;
 type Asked = { shard: number; account: number; answer: (code: number, cancelled?: number) => void };
 
 /** Two shards that answer when the test says so. */
-class Shards implements SilenceEngine {
+class Shards extends OwingShards {
   readonly away = new Set<number>();
   asked: Asked[] = [];
-  #owed = [new Owed(), new Owed()];
 
-  owe(shard: number, send: () => number, isRepeated = false): void {
-    this.#owed[shard]!.add(() => send() === OK);
-    if (!isRepeated) this.#owed[shard]!.pay();
+  constructor() {
+    super(SHARDS);
   }
 
-  /** Sends the shards the commands that they are owed, as the link does. */
-  look(): void {
-    for (const owed of this.#owed) owed.pay();
-  }
-
-  /** The process has ended: owed commands end with it. */
-  forget(): void {
-    this.#owed = [new Owed(), new Owed()];
-  }
-
-  cancelAfterSilence<C>(shard: number, account: number, handler: ReplyHandler<C>, context: C): number {
+  cancelMany<C>(shard: number, account: number, _: number, handler: ReplyHandler<C>, context: C): number {
     if (this.away.has(shard)) return E.ENGINE_BUSY;
-    const result = new RecordResult();
-    const answer = (code: number, a = 0) => handler({ code, shard, shardSequence: 1, a, b: 0, c: 0, result }, context);
+    const answer = (code: number, cancelled = 0) => reply(handler, context, shard, code, cancelled);
     this.asked.push({ shard, account, answer });
     return OK;
   }
@@ -63,7 +50,7 @@ class Shards implements SilenceEngine {
 
 class Scene {
   readonly clock = new ManualClock(1_790_000_000_000);
-  readonly shards = new Shards();
+  shards = new Shards();
   readonly store: ArmedSwitches;
   isServing = true;
   isAccepting = true;
@@ -77,9 +64,10 @@ class Scene {
   }
 
   restarted(): DeadMansSwitch {
-    this.shards.forget();
+    const { away, asked } = this.shards;
+    this.shards = Object.assign(new Shards(), { away, asked });
     this.deadMansSwitch = new DeadMansSwitch({
-      shards: SHARDS,
+      outbox: new Outbox(SHARDS, this.shards),
       engine: this.shards,
       store: this.store,
       clock: this.clock,
@@ -102,7 +90,7 @@ class Scene {
     for (let left = ms; left > 0; left -= LOOK_MS) {
       this.clock.advance(Math.min(left, LOOK_MS));
       this.deadMansSwitch.tick();
-      this.shards.look();
+      this.shards.pay();
     }
   }
 }
@@ -212,7 +200,7 @@ test('a heartbeat while the cancellation goes on arms anew and stays armed when 
   assert.deepEqual(it.kept(), [[], []]);
 });
 
-test('a second silence while the first is being cancelled: triggered until the shards have carried out both', (t) => {
+test('a silence while an earlier one is being cancelled: triggered until the shards have carried out the last', (t) => {
   const it = scene(t);
   it.shards.away.add(1);
   it.deadMansSwitch.beat(1);
@@ -223,13 +211,16 @@ test('a second silence while the first is being cancelled: triggered until the s
   assert.deepEqual(it.shards.answerAll(), ['1@0']);
   it.shards.away.clear();
   it.pass(LOOK_MS);
-  const [first, second] = it.shards.asked;
-  assert.deepEqual(it.shards.take(), ['1@1', '1@1']);
-  first.answer(OK, 3);
-  assert.deepEqual(it.kept(), [[], [1]], 'the cancel of the second silence is not carried out yet');
-  second.answer(OK, 0);
+  const [{ answer }] = it.shards.asked as [Asked];
+  assert.deepEqual(it.shards.take(), ['1@1'], 'one cancel is for both');
+  it.deadMansSwitch.beat(1);
+  it.pass(WINDOW_MS);
+  answer(OK, 3);
+  assert.deepEqual(it.kept(), [[], [1]], 'the cancel of the third silence is not carried out yet');
+  assert.deepEqual(it.shards.answerAll(), ['1@0', '1@1']);
   assert.deepEqual(it.kept(), [[], []]);
-  assert.equal(it.deadMansSwitch.triggered, 2);
+  assert.equal(it.deadMansSwitch.cancelledOrders, 15, 'the first shard three times, the other twice');
+  assert.equal(it.deadMansSwitch.triggered, 3);
 });
 
 test('after a restart an armed switch has a full window', (t) => {
