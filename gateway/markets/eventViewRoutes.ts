@@ -11,7 +11,7 @@ import type { LiveScores } from './liveScores.ts';
 import type { MarketResponses } from './marketJson.ts';
 
 type EventDeps = {
-  readonly catalog: Pick<Catalog, 'eventBySlug'>;
+  readonly catalog: Pick<Catalog, 'eventBySlug' | 'eventById'>;
   readonly responses: MarketResponses;
   readonly liveScores: LiveScores;
 };
@@ -42,14 +42,19 @@ const VIEW_EVENT = {
 export function eventViewRoutes({ catalog, responses, liveScores }: EventDeps): Route[] {
   return [
     route(SHOW_EVENT, (call) => {
-      const event = requireEvent(call, catalog.eventBySlug(call.params.slug));
+      const event = requireEvent(call, eventNamed(catalog, call.params.slug));
       if (event !== null) okInRows(call, eventRows(event, responses));
     }),
     route(VIEW_EVENT, (call) => {
-      const event = requireEvent(call, catalog.eventBySlug(call.params.slug));
+      const event = requireEvent(call, eventNamed(catalog, call.params.slug));
       if (event !== null) okInRows(call, viewRows(event, responses, liveScores));
     }),
   ];
+}
+
+/** A market names its event by the id. Slugs go first, since one may look like an id. */
+function eventNamed(catalog: EventDeps['catalog'], slugOrId: string): EventEntry | undefined {
+  return catalog.eventBySlug(slugOrId) ?? catalog.eventById(slugOrId);
 }
 
 /** Null when there is no such event and the call has been refused. */

@@ -22,13 +22,14 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** The files of packages, wherever these are installed. */
 const PACKAGES = 'node_modules/';
 const BASE_STYLE = 'gateway/web/browser/base.css';
+const TRADING_STYLES = ['style', 'trading', 'markets'].map((name) => `gateway/web/browser/${name}.css`);
 const CHARTS_STYLE = 'node_modules/uplot/dist/uPlot.min.css';
 /** The entry module of each document. */
 const DOCUMENTS: Readonly<Record<DocumentName, DocumentSource>> = {
   trading: {
     html: 'gateway/web/browser/index.html',
     entry: 'gateway/web/browser/main.ts',
-    styles: [BASE_STYLE, 'gateway/web/browser/style.css', 'gateway/web/browser/trading.css', CHARTS_STYLE],
+    styles: [BASE_STYLE, ...TRADING_STYLES, CHARTS_STYLE],
   },
   operations: {
     html: 'gateway/web/browser/ops/index.html',

@@ -102,6 +102,10 @@ describe('events', () => {
       ],
       created_at: event.created_at,
     });
+    assert.deepEqual(await get(`/v1/events/${event.id}`), await get('/v1/events/full'));
+    assert.equal((await get(`/v1/events/${event.id}/view`)).slug, 'full');
+    const named = await server.admin.createEvent({ slug: event.id, title: 'Named like the id of another' });
+    assert.equal((await get(`/v1/events/${event.id}`)).title, named.title);
     const { events } = await get('/v1/events?search=FULL');
     assert.equal(events[0].market_count, 2);
     await server.adminRequest('PATCH', `/admin/markets/${second.id}`, { event_id: null });

@@ -58,7 +58,7 @@ test('a visitor finds an event by a word, and its market from there', { skip }, 
   await page.getByLabel('Search').fill('rain');
   await page.getByRole('link', { name: 'A week of rain' }).click();
   await page.getByRole('heading', { level: 1, name: 'A week of rain' }).waitFor();
-  await page.getByRole('link', { name: 'Will it rain on Monday?' }).click();
+  await page.getByRole('link', { name: 'Will it rain on Monday?', exact: true }).click();
   await page.getByRole('heading', { level: 1, name: 'Will it rain on Monday?' }).waitFor();
   assert.equal(new URL(page.url()).pathname, `/markets/${market.id}`);
   await page.goBack();
@@ -94,11 +94,11 @@ test('a market that was never quoted has no price, and shows the volume that was
     return /\slast 30¢\s+last 70¢$/.test(await row.innerText());
   });
   await row.getByRole('link').click();
-  await page.getByRole('button', { name: '1m', pressed: true }).waitFor();
+  await page.getByRole('button', { name: 'All', pressed: true }).waitFor();
   await page.locator('.plot canvas').waitFor();
   await eventually('the volume', async () => {
     await page.reload();
-    await page.getByRole('heading', { name: 'About' }).waitFor();
+    await page.getByRole('heading', { name: 'Rules' }).waitFor();
     return (await page.locator('.facts').innerText()).includes('$7.00');
   });
   await page.setViewportSize({ width: 360, height: 800 });

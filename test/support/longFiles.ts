@@ -32,6 +32,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/browser/docs.test.ts': BROWSER,
   'test/browser/operations.test.ts': BROWSER,
   'test/browser/page.test.ts': BROWSER,
+  'test/browser/reading.test.ts': BROWSER,
   'test/browser/trading.test.ts': BROWSER,
   'test/browser/wallets.test.ts': BROWSER,
   'test/chain/alertCauses.test.ts': CHAIN,

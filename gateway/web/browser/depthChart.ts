@@ -16,7 +16,8 @@ export function DepthChart({ levels, outcome }: { readonly levels: Levels; reado
   if (most === 0) return html`<p class="quiet">There are no orders.</p>`;
   const total = (side: readonly Step[]): string => units(BigInt(Math.round(side.at(-1)?.sum ?? 0)));
   const label = `Depth of ${outcome}: ${total(bids)} tokens bid for, ${total(asks)} offered`;
-  return html`<svg class="depth" viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label=${label}>
+  return html`<svg class="depth" viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img"
+    aria-label=${label}>
     <path class="bid" d=${outline(bids, 0, most)} />
     <path class="ask" d=${outline(asks, WIDTH, most)} />
   </svg>

@@ -1,10 +1,12 @@
-/** An event: its score while it is played, and all its markets by kind. */
+/** An event: its score while it is played, the chances of its markets over time, and all of them to be bought. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
+import { useMemo } from 'preact/hooks';
 import type { EventView, LiveScore } from '../../../shared/client/types.ts';
-import { get, useLoaded } from './api.ts';
-import { MarketTable } from './marketTable.ts';
-import { useTitle } from './router.ts';
+import { bestPrices, get, useLoaded } from './api.ts';
+import { charted, EventChart } from './eventChart.ts';
+import { OutcomeRows } from './outcomeRows.ts';
+import { Link, useTitle } from './router.ts';
 import { Waiting } from './waiting.ts';
 import { When } from './when.ts';
 
@@ -16,17 +18,32 @@ export function EventPage({ slug }: { readonly slug: string }): VNode {
   const { value: event, error } = useLoaded<EventView>(slug, () => get(path), REFRESH_SECONDS);
   useTitle(event?.title);
   if (event === null) return html`<${Waiting} error=${error} />`;
+  return html`<${OpenEvent} event=${event} error=${error} />`;
+}
+
+function OpenEvent({ event, error }: { readonly event: EventView; readonly error: string | null }): VNode {
+  const markets = event.market_groups.flatMap((group) => group.markets);
+  const ids = markets.filter(({ status }) => status === 'active').map(({ id }) => id);
+  const { value: prices } = useLoaded(`prices ${ids.join()}`, () => bestPrices(ids), PRICES_SECONDS);
+  // The lines stay the same while their volumes change.
+  const traded = markets.filter(({ total_volume }) => Number(total_volume) > 0);
+  const marks = useMemo(() => charted(traded), [traded.map(({ id }) => id).join()]);
+  const colors = new Map([...marks].map(([id, name]) => [id, `var(${name})`]));
   return html`
-    <p class="quiet">${event.category}${event.sport_league ? ` · ${event.sport_league}` : ''} · <${When}
-      time=${event.start_time} /></p>
-    <h1>${event.title}</h1>
+    <nav class="where" aria-label="Where this is"><ol>
+      <li><${Link} to="/">Markets</${Link}></li>
+      <li><${Link} to=${`/?category=${encodeURIComponent(event.category)}`}>${event.category}</${Link}></li>
+    </ol></nav>
+    <h1><bdi>${event.title}</bdi></h1>
+    <p class="quiet">${event.sport_league ? `${event.sport_league} · ` : ''}<${When} time=${event.start_time} /></p>
     ${event.live !== null && html`<${Score} score=${event.live} teams=${event.sport_teams} />`}
-    <p>${event.description}</p>
+    <p class="text" dir="auto">${event.description}</p>
     ${error !== null && html`<p class="quiet">${error}</p>`}
+    <${EventChart} markets=${markets} marks=${marks} />
     ${event.market_groups.map(
       (group) => html`<section key=${group.type} class="panel">
         <h2>${group.title}</h2>
-        <${MarketTable} markets=${group.markets} caption=${group.title} refreshSeconds=${PRICES_SECONDS} />
+        <${OutcomeRows} markets=${group.markets} prices=${prices} caption=${group.title} marks=${colors} />
       </section>`,
     )}
   `;
@@ -37,7 +54,7 @@ type ScoreProps = { readonly score: NonNullable<LiveScore>; readonly teams: read
 function Score({ score, teams }: ScoreProps): VNode {
   const [home, away] = teams ?? ['Home', 'Away'];
   return html`<p class="score">
-    <strong>${home} ${score.home_score} : ${score.away_score} ${away}</strong>
+    <strong><bdi>${home}</bdi> ${score.home_score} : ${score.away_score} <bdi>${away}</bdi></strong>
     <span class="quiet">${[score.period, score.clock].filter(Boolean).join(' · ')}</span>
   </p>`;
 }

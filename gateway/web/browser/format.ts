@@ -20,10 +20,27 @@ export function cents(price: string): string {
   return ticks < 0 ? price : `${ticks / 100}¢`;
 }
 
+/** 5550 hundredths of a cent are "55.5¢". */
+export function inCents(ticks: number): string {
+  return `${Math.round(ticks) / 100}¢`;
+}
+
+/** With a sign: "+3.5¢", "−2¢", "±0¢". */
+export function changeInCents(ticks: number): string {
+  return ticks === 0 ? '±0¢' : `${signed(String(Math.round(ticks) / 100))}¢`;
+}
+
 /** Returns the price of the other outcome: buying No at that price is selling Yes at `price`, and vice versa. */
 export function complement(price: string): string {
   const ticks = tryParsePriceTicks(price, FINEST);
   return ticks < 0 ? price : tickToPrice(FINEST - ticks, FINEST);
+}
+
+/** The price of an outcome as a chance in whole percent: "0.655" is "66%", and what may still happen is never 0%. */
+export function chance(price: string): string {
+  const inPercent = Number(price) * 100;
+  if (inPercent < 1) return '<1%';
+  return inPercent > 99 ? '>99%' : `${Math.round(inPercent)}%`;
 }
 
 /** The difference of two prices of one book, the higher one first. */
@@ -57,7 +74,7 @@ export function briefUnits(atomic: string | bigint): string {
 }
 
 /** Markets name their outcomes: "Warmer" where others say "Yes". */
-export function outcomeName(market: Market | undefined, index: number): string {
+export function outcomeName(market: Pick<Market, 'outcomes'> | undefined, index: number): string {
   return market?.outcomes[index] ?? (index === 0 ? 'Yes' : 'No');
 }
 

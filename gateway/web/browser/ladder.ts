@@ -1,22 +1,31 @@
 /**
- * The book as a ladder: asks above, bids below, the best prices in the middle. The Tab key reaches one price, the arrow
- * keys move to the others, and Enter takes a price into the ticket.
+ * The book as a ladder: asks above, bids below, the last price in the middle. A level below the pointer, or with the
+ * focus, says what everything up to it costs. The Tab key reaches one price, the arrow keys move to the others, and
+ * Enter takes a price into the ticket.
  */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { tryParsePriceTicks } from '../../../shared/base/units.ts';
 import type { Level, Levels } from '../../../shared/client/stream/bookReplica.ts';
-import { briefUnits, cents, difference, finestTicks } from './format.ts';
+import { briefUnits, cents, difference, FINEST, finestTicks, inCents, units } from './format.ts';
 import type { ChosenPrice, Reach } from './ticket.ts';
 
 const ROWS_A_SIDE = 12;
 
-type Row = { readonly level: Level; readonly sumAtomic: bigint };
+type Row = {
+  readonly level: Level;
+  readonly costMicro: bigint;
+  /** With all better prices. */
+  readonly sumAtomic: bigint;
+  readonly sumMicro: bigint;
+};
 
 type LadderProps = {
   readonly levels: Levels;
   readonly outcome: string;
+  /** Null before the first trade. */
+  readonly lastPrice: string | null;
   /** The levels that the order in the ticket would take. */
   readonly reach: Reach;
   /** Prices of the account's own open orders here, in the finest ticks. */
@@ -24,9 +33,10 @@ type LadderProps = {
   readonly onChoose: (chosen: ChosenPrice) => void;
 };
 
-export function Ladder({ levels, outcome, reach, ownPrices, onChoose }: LadderProps): VNode {
+export function Ladder({ levels, outcome, lastPrice, reach, ownPrices, onChoose }: LadderProps): VNode {
   const table = useRef<HTMLTableElement>(null);
   const [tabStop, setTabStop] = useState<string | null>(null);
+  const [pointed, point] = useState<string | null>(null);
   const asks = withSums(levels.asks);
   const bids = withSums(levels.bids);
   if (asks.length + bids.length === 0) return html`<p class="quiet">There are no orders.</p>`;
@@ -37,16 +47,22 @@ export function Ladder({ levels, outcome, reach, ownPrices, onChoose }: LadderPr
     rows.map(
       (row) => html`<${LadderRow} key=${name + row.level.price} row=${row} side=${name} deepest=${deepest}
         isReached=${isReached(row.level, name, reach)} isOwn=${ownPrices.has(finestTicks(row.level.price))}
-        isTabStop=${row.level.price === stop} onChoose=${onChoose} onFocus=${setTabStop} />`,
+        isTabStop=${row.level.price === stop} onChoose=${onChoose} onFocus=${setTabStop} onPoint=${point} />`,
     );
-  return html`<table class="ladder" ref=${table} onKeyDown=${(event: KeyboardEvent) => moveFocus(event, table.current)}>
+  const asked = asks.find(({ level }) => level.price === pointed);
+  const bidFor = bids.find(({ level }) => level.price === pointed);
+  return html`<table class="ladder" ref=${table} onPointerLeave=${() => point(null)}
+    onKeyDown=${(event: KeyboardEvent) => moveFocus(event, table.current)}>
     <caption class="unseen">Bids and asks for ${outcome}, best ${ROWS_A_SIDE} of each</caption>
     <thead><tr><th scope="col">Side</th><th scope="col">Price</th><th scope="col">Tokens</th>
-      <th scope="col">Sum</th></tr></thead>
+      <th scope="col">Dollars</th></tr></thead>
     <tbody>${side([...asks].reverse(), 'ask')}</tbody>
-    <tbody><tr class="spread"><td colspan="4">${spreadText(levels)}</td></tr></tbody>
+    <tbody><tr class="spread"><td colspan="4">${spreadOf(levels, lastPrice)}</td></tr></tbody>
     <tbody>${side(bids, 'bid')}</tbody>
-  </table>`;
+  </table>
+  <p class="quiet up-to">${
+    upTo(asked, 'Buying') ?? upTo(bidFor, 'Selling') ?? 'Point at a price to see what all up to it costs.'
+  }</p>`;
 }
 
 type LadderRowProps = {
@@ -57,24 +73,30 @@ type LadderRowProps = {
   readonly isOwn: boolean;
   readonly isTabStop: boolean;
   readonly onFocus: (price: string) => void;
+  readonly onPoint: (price: string | null) => void;
 } & Pick<LadderProps, 'onChoose'>;
 
 function LadderRow(props: LadderRowProps): VNode {
-  const { level, sumAtomic } = props.row;
-  const { side, deepest, isReached: isTaken, isOwn, isTabStop, onChoose, onFocus } = props;
+  const { level, costMicro, sumAtomic } = props.row;
+  const { side, deepest, isReached: isTaken, isOwn, isTabStop, onChoose, onFocus, onPoint } = props;
   const share = Number((sumAtomic * 100n) / deepest);
   const price = cents(level.price);
   // A click by keyboard has a click count of zero.
   const onClick = ({ detail }: MouseEvent): void => onChoose({ cents: price.slice(0, -1), movesFocus: detail === 0 });
   const note = [isTaken && 'your ticket takes it', isOwn && 'you have orders here'].filter(Boolean).join(', ');
   return html`<tr class=${`${side}${isTaken ? ' taken' : ''}`} style=${{ '--share': `${share}%` }}
-    title=${`${level.num_orders} orders, ${level.token_quantity_atomic} atomic tokens at ${level.price}`}>
+    onPointerEnter=${() => onPoint(level.price)}
+    title=${`${level.num_orders} orders of ${units(level.token_quantity_atomic)} tokens`}>
     <td>${side === 'ask' ? 'Ask' : 'Bid'}${isOwn && html`<span class="own" aria-hidden="true"> ●</span>`}</td>
-    <td><button type="button" class="price" tabindex=${isTabStop ? 0 : -1} onFocus=${() => onFocus(level.price)}
+    <td><button type="button" class="price" tabindex=${isTabStop ? 0 : -1} onFocus=${() => {
+      onFocus(level.price);
+      onPoint(level.price);
+    }} 
+      onBlur=${() => onPoint(null)}
       aria-label=${`${price}, use for the order${note === '' ? '' : ` (${note})`}`}
       onClick=${onClick}>${price}</button></td>
     <td>${briefUnits(level.token_quantity_atomic)}</td>
-    <td>${briefUnits(sumAtomic)}</td>
+    <td>$${briefUnits(costMicro)}</td>
   </tr>`;
 }
 
@@ -99,14 +121,31 @@ function moveFocus(event: KeyboardEvent, table: HTMLTableElement | null): void {
 
 function withSums(levels: readonly Level[]): Row[] {
   let sumAtomic = 0n;
+  let sumMicro = 0n;
   return levels.slice(0, ROWS_A_SIDE).map((level) => {
-    sumAtomic += BigInt(level.token_quantity_atomic);
-    return { level, sumAtomic };
+    const atomic = BigInt(level.token_quantity_atomic);
+    const costMicro = (atomic * BigInt(finestTicks(level.price))) / BigInt(FINEST);
+    sumAtomic += atomic;
+    sumMicro += costMicro;
+    return { level, costMicro, sumAtomic, sumMicro };
   });
 }
 
-function spreadText({ bids, asks }: Levels): string {
-  if (bids.length === 0) return 'No bids';
-  if (asks.length === 0) return 'No asks';
-  return `Spread ${cents(difference(asks[0].price, bids[0].price))}`;
+/** "Buying all up to 40¢: 27.00 tokens for $10.80, 39.87¢ on average." */
+function upTo(row: Row | undefined, verb: string): string | null {
+  if (row === undefined) return null;
+  const { level, sumAtomic, sumMicro } = row;
+  const average = inCents(Number((sumMicro * BigInt(FINEST)) / sumAtomic));
+  return `${verb} all up to ${cents(level.price)}: ${briefUnits(sumAtomic)} tokens for $${briefUnits(sumMicro)}, \
+${average} on average.`;
+}
+
+function spreadOf({ bids, asks }: Levels, lastPrice: string | null): VNode {
+  const spread =
+    bids.length === 0
+      ? 'No bids'
+      : asks.length === 0
+        ? 'No asks'
+        : `Spread ${cents(difference(asks[0].price, bids[0].price))}`;
+  return html`${lastPrice !== null && html`<strong>Last ${cents(lastPrice)}</strong> · `}${spread}`;
 }

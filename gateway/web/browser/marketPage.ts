@@ -3,17 +3,19 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type { Levels } from '../../../shared/client/stream/bookReplica.ts';
-import type { Market, UserOrder } from '../../../shared/client/types.ts';
+import type { TradeFrame } from '../../../shared/client/stream/frames.ts';
+import type { Market, Ticker, UserOrder } from '../../../shared/client/types.ts';
 import { useAccountChanges } from './accountChanges.ts';
 import { get, useLoaded } from './api.ts';
 import { BookStatus } from './bookStatus.ts';
 import { useCalm } from './calm.ts';
-import { CopyButton } from './copyButton.ts';
 import { DepthChart } from './depthChart.ts';
-import { cents, complement, finestTicks, usdc } from './format.ts';
+import { Siblings, useEventOf, Where } from './eventNames.ts';
+import { cents, complement, finestTicks } from './format.ts';
 import { Ladder } from './ladder.ts';
 import { type LiveBook, useBook } from './live.ts';
 import { useMarketChanges } from './marketChanges.ts';
+import { MarketRules } from './marketRules.ts';
 import { openOrders, useQueues } from './openOrders.ts';
 import { OwnOrders } from './ownOrders.ts';
 import { PriceChart } from './priceChart.ts';
@@ -22,7 +24,6 @@ import { useVisitor } from './session.ts';
 import { Tape } from './tape.ts';
 import { type ChosenPrice, type Reach, TicketPanel } from './ticket.ts';
 import { Waiting } from './waiting.ts';
-import { When } from './when.ts';
 
 /** Refreshes the volume; other changes of the market come by themselves. */
 const REFRESH_SECONDS = 60;
@@ -48,7 +49,8 @@ type OpenMarketProps = {
 };
 
 function OpenMarket({ market, error, orders, onOrder }: OpenMarketProps): VNode {
-  const [outcome, setOutcome] = useState<0 | 1>(0);
+  const [outcome, setOutcome] = useState(outcomeOfAddress);
+  const event = useEventOf(market);
   const [chosen, choose] = useState<ChosenPrice | null>(null);
   const [reach, setReach] = useState<Reach>(null);
   const [changed, setChanged] = useState(0);
@@ -61,6 +63,7 @@ function OpenMarket({ market, error, orders, onOrder }: OpenMarketProps): VNode 
   const yes = useRef(book.levels[0]);
   yes.current = book.levels[0];
   const charts = useCharts(market, book, outcome);
+  const lastPrice = useLastPrice(market.id, outcome, book.trades.at(0));
   // Preact does not draw the same element again: these do not change with every frame.
   const tape = useMemo(
     () => html`<${Tape} marketId=${market.id} outcome=${market.outcomes[0]} trades=${book.trades} />`,
@@ -76,15 +79,14 @@ function OpenMarket({ market, error, orders, onOrder }: OpenMarketProps): VNode 
   const ownPrices = useMemo(() => pricesOf(own, outcome), [own, outcome]);
   const name = market.outcomes[outcome];
   return html`
-    <p class="quiet">${[market.category, ...(market.subcategories ?? [])].filter(Boolean).join(' · ')}</p>
-    <h1>${market.title}</h1>
+    <${Where} market=${market} event=${event} />
+    <h1><bdi>${market.title}</bdi></h1>
     <${BookStatus} book=${book} status=${market.status} stage=${market.stage} />
     ${error !== null && html`<p class="quiet">${error}</p>`}
     <${Outcomes} market=${market} book=${book} outcome=${outcome} onChange=${setOutcome} />
     <div class="market" data-state=${book.state}>
       <div class="column">
-        <section class="panel" aria-labelledby="history"><h2 id="history">Price of ${name}</h2>
-          ${charts}</section>
+        ${charts}
         ${ownOrders}
       </div>
       <div class="column ticket-column">
@@ -95,14 +97,20 @@ function OpenMarket({ market, error, orders, onOrder }: OpenMarketProps): VNode 
       </div>
       <div class="column book-column">
         <section class="panel" aria-labelledby="ladder"><h2 id="ladder">Orders for ${name}</h2>
-          <${Ladder} levels=${levels} outcome=${name} reach=${reach} ownPrices=${ownPrices}
-            onChoose=${choose} /></section>
-        <section class="panel" aria-labelledby="tape"><h2 id="tape">Trades</h2>
+          <${Ladder} levels=${levels} outcome=${name} lastPrice=${lastPrice} reach=${reach}
+            ownPrices=${ownPrices} onChoose=${choose} /></section>
+        <section class="panel" aria-labelledby="tape"><h2 id="tape">Trades of ${market.outcomes[0]}</h2>
           ${tape}</section>
       </div>
     </div>
-    <section class="panel"><h2>About</h2><${Facts} market=${market} /></section>
+    <${MarketRules} market=${market} />
+    <${Siblings} market=${market} event=${event} />
   `;
+}
+
+/** A button of another view names the outcome that is to be bought here. */
+function outcomeOfAddress(): 0 | 1 {
+  return new URLSearchParams(location.search).get('outcome') === '1' ? 1 : 0;
 }
 
 type OutcomesProps = {
@@ -128,14 +136,25 @@ function useCharts(market: Market, book: LiveBook, outcome: 0 | 1): VNode {
   const trades = useCalm(book.trades, PRICE_MS);
   const levels = useCalm(book.levels, DEPTH_MS);
   const price = useMemo(
-    () => html`<${PriceChart} marketId=${market.id} outcome=${outcome} trades=${trades} />`,
-    [market.id, outcome, trades],
+    () => html`<${PriceChart} market=${market} outcome=${outcome} trades=${trades} />`,
+    [market, outcome, trades],
   );
   const depth = useMemo(
     () => html`<${DepthChart} levels=${levels[outcome]} outcome=${name} />`,
     [levels, outcome, name],
   );
-  return html`${price}<h2>Depth</h2>${depth}`;
+  return html`<div class="charts">
+    <section class="panel" aria-labelledby="history"><h2 id="history">Price of ${name}</h2>${price}</section>
+    <section class="panel" aria-labelledby="depth"><h2 id="depth">Depth</h2>${depth}</section>
+  </div>`;
+}
+
+/** In terms of the displayed outcome; null before the first trade. */
+function useLastPrice(marketId: string, outcome: 0 | 1, newest: TradeFrame | undefined): string | null {
+  const load = (): Promise<Ticker> => get(`/v1/markets/${marketId}/ticker`);
+  const { value } = useLoaded(`ticker ${marketId}`, load);
+  const { price, outcome_index } = newest?.data ?? { price: value?.last_price ?? null, outcome_index: 0 };
+  return price === null || outcome_index === outcome ? price : complement(price);
 }
 
 /** The visitor's open orders of the market; null for anonymous visitors, and until they are loaded. */
@@ -171,18 +190,4 @@ function pricesOf(orders: readonly UserOrder[] | null, outcome: 0 | 1): Readonly
     finestTicks(outcome_index === outcome ? price : complement(price)),
   );
   return new Set(prices);
-}
-
-function Facts({ market }: { readonly market: Market }): VNode {
-  const facts: readonly (readonly [string, VNode | string])[] = [
-    ['Trading ends', market.trading_ends_at === undefined ? '' : html`<${When} time=${market.trading_ends_at} />`],
-    ['Fee', `${market.fee_bps / 100}% of what is bought or sold for`],
-    ['Decided by', market.resolution_source ?? ''],
-    ['Volume', usdc(market.total_volume)],
-  ];
-  return html`<p>${market.description}</p>
-    <dl class="facts">${facts
-      .filter(([, value]) => value !== '')
-      .map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
-    <p><${CopyButton} text=${market.id} what="the id of the market" /></p>`;
 }

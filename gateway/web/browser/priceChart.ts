@@ -1,123 +1,167 @@
-/** The price over time, drawn by uPlot, which is loaded with the first chart. */
+/** The price of an outcome over a range of time: the last price and its change, a line or candles, and the volume. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
-import type UPlot from 'uplot';
+import { useMemo, useState } from 'preact/hooks';
 import type { TradeFrame } from '../../../shared/client/stream/frames.ts';
-import type { PriceHistory } from '../../../shared/client/types.ts';
+import type { Candles as CandlePage, Market, PriceHistory } from '../../../shared/client/types.ts';
 import { get, useLoaded } from './api.ts';
+import {
+  type Bar,
+  barsOf,
+  lineOf,
+  MOST_CANDLES,
+  type Plan,
+  planOf,
+  priceBefore,
+  RANGES,
+  type Range,
+  rangeOf,
+  withTrades,
+} from './chartRanges.ts';
+import { changeInCents, dollars, inCents } from './format.ts';
+import { Plot } from './plot.ts';
+import { When } from './when.ts';
 
-type PriceChartProps = { readonly marketId: string; readonly outcome: 0 | 1; readonly trades: readonly TradeFrame[] };
+type PriceChartProps = {
+  readonly market: Market;
+  readonly outcome: 0 | 1;
+  /** Those since the view was opened, newest first. */
+  readonly trades: readonly TradeFrame[];
+};
 
-const INTERVALS = ['1m', '5m', '1h', '1d'] as const;
-type Interval = (typeof INTERVALS)[number];
-type Shown = { readonly interval: Interval; readonly history: PriceHistory['history'] };
-/** A market with fewer points than this is shown by a finer interval, unless the visitor has chosen one. */
-const ENOUGH_POINTS = 12;
-const HEIGHT = 220;
-const SECOND_MS = 1000;
+type Loaded = { readonly plan: Plan; readonly bars: readonly Bar[]; readonly before: number | null };
+
 const REFRESH_SECONDS = 30;
-const MINUTE = 60;
-const MINUTE_MS = 60_000;
+const SECOND_MS = 1000;
+const MICRO = 1_000_000;
+const LEAST_SPAN = 400;
+export const ALL_PRICES = [0, 10_000] as const;
+const PAST: Readonly<Record<Range, string>> = {
+  '1H': 'in the past hour',
+  '1D': 'in the past day',
+  '1W': 'in the past week',
+  '1M': 'in the past month',
+  All: 'since it opened',
+};
 
-export function PriceChart({ marketId, outcome, trades }: PriceChartProps): VNode {
-  const [chosen, choose] = useState<Interval | null>(null);
-  const load = (): Promise<Shown> => (chosen === null ? loadFitting(marketId) : loadHistory(marketId, chosen));
-  const { value, error } = useLoaded(`${marketId} ${chosen}`, load, REFRESH_SECONDS);
-  const interval = chosen ?? value?.interval;
-  const all: [number, number][] = (value?.history ?? []).map(({ timestamp, price }) => [timestamp, Number(price)]);
-  const loadedUntil = all.at(-1)?.[0] ?? 0;
-  all.push(
-    ...trades
-      .map(sold)
-      .reverse()
-      .filter(([time]) => time > loadedUntil),
-  );
-  // The last price holds until now.
-  const newest = all.at(-1);
-  if (newest !== undefined) all.push([Math.max(newest[0], Math.ceil(Date.now() / MINUTE_MS) * MINUTE), newest[1]]);
+export function PriceChart({ market, outcome, trades }: PriceChartProps): VNode {
+  const [range, setRange] = useState(() => rangeOf(Date.parse(market.created_at), Date.now()));
+  const [isCandles, setCandles] = useState(false);
+  const [moment, setMoment] = useState<number | null>(null);
+  const key = `${market.id} ${outcome} ${range}`;
+  const { value, error } = useLoaded(key, () => loadBars(market, outcome, range), REFRESH_SECONDS);
+  const drawn = useMemo(() => (value === null ? null : drawnOf(value, trades, outcome)), [value, trades, outcome]);
+  const name = market.outcomes[outcome];
+  const styles = [
+    [false, 'Line'],
+    [true, 'Candles'],
+  ] as const;
   return html`
-    <div class="chips small" role="group" aria-label="Interval">
-      ${INTERVALS.map(
-        (name) => html`<button key=${name} type="button" aria-pressed=${interval === name}
-          onClick=${() => choose(name)}>${name}</button>`,
-      )}
-    </div>
     ${
-      all.length === 0
-        ? html`<p class="quiet">${error ?? (value === null ? 'Loading …' : 'No trades yet.')}</p>`
-        : html`<${Plot} times=${all.map(([time]) => time)}
-            prices=${all.map(([, price]) => (outcome === 0 ? price : 1 - price) * 100)} />`
+      drawn === null
+        ? html`<p class="headline"><strong>–</strong></p>`
+        : html`<${Headline} drawn=${drawn} moment=${moment} range=${range} name=${name} />`
     }
-  `;
+    <div class="chart-choices"><${RangeChips} range=${range} onChange=${setRange} />
+      <div class="chips small" role="group" aria-label="Drawn as">${styles.map(
+        ([style, label]) => html`<button key=${label} type="button" aria-pressed=${isCandles === style}
+          onClick=${() => setCandles(style)}>${label}</button>`,
+      )}</div></div>
+    ${
+      drawn === null || drawn.ticks.length === 0
+        ? html`<p class="plot quiet">${error ?? (drawn === null ? 'Loading …' : 'No trades yet.')}</p>`
+        : html`<${Plot} label=${labelOf(drawn, name)} times=${drawn.times}
+            lines=${drawn.lines} volumes=${drawn.volumes} candles=${isCandles ? drawn.candles : undefined}
+            candleSeconds=${drawn.plan.seconds}
+            from=${drawn.plan.from} to=${drawn.plan.to} leastSpan=${LEAST_SPAN} bounds=${ALL_PRICES}
+            unitOf=${inCents} onMoment=${setMoment} />`
+    }`;
 }
 
-async function loadHistory(marketId: string, interval: Interval): Promise<Shown> {
-  const { history } = await get<PriceHistory>(`/v1/markets/${marketId}/history?interval=${interval}`);
-  return { interval, history };
+type RangeChipsProps = { readonly range: Range; readonly onChange: (range: Range) => void };
+
+export function RangeChips({ range, onChange }: RangeChipsProps): VNode {
+  return html`<div class="chips small" role="group" aria-label="Range">${RANGES.map(
+    (each) => html`<button key=${each} type="button" aria-pressed=${range === each}
+      onClick=${() => onChange(each)}>${each}</button>`,
+  )}</div>`;
 }
 
-/** Hours are too coarse to show anything of a young market. */
-async function loadFitting(marketId: string): Promise<Shown> {
-  for (const interval of ['1h', '5m'] as const) {
-    const shown = await loadHistory(marketId, interval);
-    if (shown.history.length >= ENOUGH_POINTS) return shown;
-  }
-  return loadHistory(marketId, '1m');
+/** @returns the candles of the range and the price before it */
+export async function loadBars(market: Market, outcome: 0 | 1, range: Range): Promise<Loaded> {
+  const endMs = market.resolved_at === undefined ? Date.now() : Date.parse(market.resolved_at);
+  const plan = planOf(range, Date.parse(market.created_at), endMs);
+  const path = `/v1/markets/${market.id}`;
+  const query = new URLSearchParams({
+    interval: plan.interval,
+    outcome_index: String(outcome),
+    limit: String(MOST_CANDLES),
+    ...(range !== 'All' && { from: new Date(plan.from * SECOND_MS).toISOString() }),
+  });
+  const [{ candles }, history] = await Promise.all([
+    get<CandlePage>(`${path}/candles?${query}`),
+    plan.before === null ? null : get<PriceHistory>(`${path}/history?interval=${plan.before}`),
+  ]);
+  return { plan, bars: barsOf(candles), before: history === null ? null : priceBefore(history.history, plan, outcome) };
 }
 
-/** Returns the time in seconds and the price in terms of Yes. */
-function sold({ data, timestamp }: TradeFrame): [number, number] {
-  return [timestamp / SECOND_MS, data.outcome_index === 0 ? Number(data.price) : 1 - Number(data.price)];
-}
+type Drawn = {
+  readonly plan: Plan;
+  readonly times: readonly number[];
+  readonly ticks: readonly number[];
+  readonly lines: readonly { readonly values: readonly number[]; readonly color: string }[];
+  readonly volumes: readonly number[];
+  readonly candles: Readonly<Record<'open' | 'high' | 'low' | 'close', (number | null)[]>>;
+};
 
-type PlotProps = { readonly times: readonly number[]; readonly prices: readonly number[] };
-
-function Plot({ times, prices }: PlotProps): VNode {
-  const place = useRef<HTMLDivElement>(null);
-  const plot = useRef<UPlot | null>(null);
-  const data: UPlot.AlignedData = [[...times], [...prices]];
-  const newest = useRef(data);
-  newest.current = data;
-  useEffect(() => {
-    let isLeft = false;
-    const resized = new ResizeObserver(([entry]) => {
-      plot.current?.setSize({ width: entry.contentRect.width, height: HEIGHT });
-    });
-    const load = async (): Promise<void> => {
-      const { default: Plotter } = await import('uplot');
-      if (isLeft || place.current === null) return;
-      plot.current = new Plotter(options(place.current), newest.current, place.current);
-      resized.observe(place.current);
-    };
-    load().catch(() => {
-      if (place.current !== null) place.current.textContent = 'The chart could not be loaded.';
-    });
-    return () => {
-      isLeft = true;
-      resized.disconnect();
-      plot.current?.destroy();
-      plot.current = null;
-    };
-  }, []);
-  useEffect(() => plot.current?.setData(data), [times.length, times.at(-1), prices.at(-1), prices.at(0)]);
-  const label = `The last price is ${prices.at(-1)!.toFixed(1)} cents, of ${prices.length} points`;
-  return html`<div class="plot" ref=${place} role="img" aria-label=${label}></div>`;
-}
-
-/** Colours come from the style sheet, which handles dark and light. */
-function options(place: HTMLElement): UPlot.Options {
-  const style = getComputedStyle(place);
-  const line = style.getPropertyValue('--accent');
-  const axis = { stroke: style.getPropertyValue('--quiet'), grid: { stroke: style.getPropertyValue('--line') } };
+function drawnOf(
+  { plan: loaded, bars: loadedBars, before }: Loaded,
+  trades: readonly TradeFrame[],
+  outcome: 0 | 1,
+): Drawn {
+  const bars = withTrades(loadedBars, trades, loaded, outcome);
+  const newest = trades.at(0)?.timestamp ?? 0;
+  const plan = { ...loaded, to: Math.max(loaded.to, Math.ceil(newest / SECOND_MS)) };
+  const { times, ticks } = lineOf(bars, before, plan);
+  const at = new Map(bars.map((bar) => [bar.start, bar]));
+  const each = (of: 'open' | 'high' | 'low' | 'close'): (number | null)[] =>
+    times.map((time) => at.get(time)?.[of] ?? null);
   return {
-    width: place.clientWidth,
-    height: HEIGHT,
-    legend: { show: false },
-    scales: {
-      y: { range: [0, 100] },
-    },
-    series: [{}, { stroke: line, width: 2 }],
-    axes: [axis, { ...axis, values: (_, ticks) => ticks.map((tick) => `${tick}¢`), size: 44 }],
+    plan,
+    times,
+    ticks,
+    lines: [{ values: ticks, color: '--accent' }],
+    volumes: times.map((time) => (at.get(time)?.volumeMicro ?? 0) / MICRO),
+    candles: { open: each('open'), high: each('high'), low: each('low'), close: each('close') },
   };
+}
+
+type HeadlineProps = {
+  readonly drawn: Drawn;
+  readonly moment: number | null;
+  readonly range: Range;
+  readonly name: string;
+};
+
+/** The last price and its change; below the cross, the price and the volume of its moment. */
+function Headline({ drawn: { times, ticks, volumes }, moment, range, name }: HeadlineProps): VNode {
+  const index = moment ?? times.length - 1;
+  const price = ticks[index];
+  const of = html`<span class="quiet"><bdi>${name}</bdi></span>`;
+  if (price === undefined) return html`<p class="headline"><strong>–</strong> ${of}</p>`;
+  const change = price - ticks[0];
+  return html`<p class="headline"><strong>${inCents(price)}</strong>${' '}${of}${' '}
+    <span class=${change < 0 ? 'no' : 'yes'}>${changeInCents(change)}</span>${' '}
+    ${
+      moment === null
+        ? html`<span class="quiet">${PAST[range]}</span>`
+        : html`<span class="quiet"><${When} time=${times[index] * SECOND_MS} />${', '}
+            ${dollars(volumes[index])} traded</span>`
+    }</p>`;
+}
+
+function labelOf({ ticks }: Drawn, name: string): string {
+  const [first, last] = [ticks[0], ticks.at(-1)!];
+  return `The price of ${name} went from ${inCents(first)} to ${inCents(last)}, between ${inCents(Math.min(...ticks))} \
+and ${inCents(Math.max(...ticks))}. Arrow keys show its moments.`;
 }

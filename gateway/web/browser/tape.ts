@@ -32,7 +32,7 @@ export function Tape({ marketId, outcome, trades }: TapeProps): VNode {
   return html`<table class="tape">
     <caption class="unseen">Latest trades, newest first, as prices of ${outcome}</caption>
     <thead><tr><th scope="col">Time <small>${zoneName()}</small></th>
-      <th scope="col">Taker</th><th scope="col">${outcome} at</th>
+      <th scope="col">Taker</th><th scope="col">Price</th>
       <th scope="col">Tokens</th></tr></thead>
     <tbody>${rows.slice(0, MOST_ROWS).map(
       ({ id, price, amountAtomic, isBuy, timeMs }) => html`<tr key=${id} class=${isBuy ? 'bid' : 'ask'}>

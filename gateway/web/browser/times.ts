@@ -14,6 +14,8 @@ const DATE_TIME = formatOf({ ...DAY, ...MINUTES, timeZoneName: 'short' });
 const UTC = formatOf({ ...DAY, ...SECONDS, timeZone: 'UTC', timeZoneName: 'short' });
 const CLOCK = formatOf(SECONDS);
 const ZONE = formatOf({ timeZoneName: 'short' });
+const SHORT_DAY = formatOf({ day: 'numeric', month: 'short' });
+const SHORT_CLOCK = formatOf(MINUTES);
 
 /** @returns the first of the visitor's languages that is that of the page, in the way that a region writes it */
 export function localeOf(languages: readonly string[]): string {
@@ -36,6 +38,16 @@ export function utcTime(time: string | number): string {
 
 export function clockTime(timeMs: number): string {
   return CLOCK.format(timeMs);
+}
+
+/** For the axis of a chart: "29 Nov". */
+export function shortDay(timeMs: number): string {
+  return SHORT_DAY.format(timeMs);
+}
+
+/** For the axis of a chart: "22:38". */
+export function shortClock(timeMs: number): string {
+  return SHORT_CLOCK.format(timeMs);
 }
 
 /** The name of the visitor's zone now, for the head of a column of times. */
