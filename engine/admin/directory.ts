@@ -8,6 +8,7 @@ import Database from 'better-sqlite3';
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import { isOfMember, isOfNewerVersion } from '../../shared/base/directoryVersion.ts';
 import { accessProblem } from '../../shared/base/fileAccess.ts';
+import { newerFileIn } from '../../shared/base/fileVersions.ts';
 import type { JournalKey, KnownHead } from '../../shared/base/journalKey.ts';
 import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { keepRowSums } from '../../shared/base/rowSums.ts';
@@ -158,7 +159,8 @@ function lockControl(path: string, directory: string, isReading: boolean): Datab
     db = openDatabase(path, { timeout: 0, readonly: isReading });
     if (!isReading) db.pragma('locking_mode = EXCLUSIVE');
     db.exec(isReading ? 'BEGIN; SELECT 1 FROM sqlite_schema' : 'BEGIN EXCLUSIVE; COMMIT');
-    if (isOfNewerVersion(db)) throw new AdminError(`${path} was written by a newer version: use that one`);
+    const newer = isOfNewerVersion(db) ? path : newerFileIn(directory);
+    if (newer !== null) throw new AdminError(`${newer} was written by a newer version: use that one`);
     if (!isReading) keepRowSums(db);
     return db;
   } catch (error) {

@@ -30,7 +30,7 @@ import { DECISION_TABLES } from './decisionRows.ts';
 import { addMoneyTables } from './moneyTables.ts';
 
 /** Earlier versions were never released. */
-const FIRST = 3;
+export const FIRST = 3;
 /** The version of the tables. */
 const VERSION = FORMATS.settlement.newest;
 /**

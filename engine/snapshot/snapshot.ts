@@ -34,7 +34,7 @@ const SNAPSHOT_VERSION = FILE_LAYOUTS.snapshot;
  * Version 9 lacks the floor of numbers (there was none; core/raising.ts). Version 8 lacks stages: every market was open
  * (core/stages.ts). No release wrote an older version.
  */
-const OLDEST_READ = 8;
+export const OLDEST_READ = 8;
 
 assert(OLDEST_READ <= SNAPSHOT_VERSION, 'snapshot: the version that is written can be read');
 

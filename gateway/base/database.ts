@@ -5,12 +5,14 @@
  * the same directory ends at its start.
  */
 import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import Sqlite, { type Database } from 'better-sqlite3';
 import { CONTROL_LOCK_PATIENCE_MS } from '../../shared/base/controlLock.ts';
 import { CONTROL_VERSION, controlMigrations } from '../../shared/base/controlSchema.ts';
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import { isOfMember, isOfNewerVersion, isOfThisVersion, noteVersion } from '../../shared/base/directoryVersion.ts';
 import { accessProblem } from '../../shared/base/fileAccess.ts';
+import { newerFileIn } from '../../shared/base/fileVersions.ts';
 import { openDatabase, userVersion } from '../../shared/base/openDatabase.ts';
 import { keepRowSums, makeRowSums, rowsThatDiffer } from '../../shared/base/rowSums.ts';
 import { keepCopy } from '../../shared/base/setAside.ts';
@@ -67,7 +69,8 @@ export function lockControlDatabase(path: string): Database {
     database.pragma('synchronous = FULL');
     database.pragma('foreign_keys = ON');
     database.exec('BEGIN EXCLUSIVE; COMMIT');
-    if (isOfNewerVersion(database)) throw new StartError(`${path} was written by a newer version`);
+    const newer = isOfNewerVersion(database) ? path : newerFileIn(dirname(path));
+    if (newer !== null) throw new StartError(`${newer} was written by a newer version`);
     return database;
   } catch (error) {
     database?.close();

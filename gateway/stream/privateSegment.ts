@@ -59,7 +59,7 @@ export const LOG_ENTRY = record(
 const MAGIC = 0x5056504f;
 const VERSION = FILE_LAYOUTS.privateFrames;
 /** The oldest version that is read; the layout is the same. */
-const OLDEST_VERSION = 2;
+export const OLDEST_VERSION = 2;
 const NAME = /^private-(\d{16})\.log$/;
 
 /** The newest record of a shard with frames in the log, and how many of its frames the log has. */

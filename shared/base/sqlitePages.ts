@@ -134,7 +134,8 @@ export class SqlitePages {
 
   /** Without its first page a file has neither a version nor a list of its free pages. */
   get hasHeader(): boolean {
-    return this.#page(1).toString('latin1', 0, 16) === MAGIC;
+    const first = this.#page(1);
+    return first.length >= HEADER_BYTES && first.toString('latin1', 0, 16) === MAGIC;
   }
 
   /** The version that the application gave the file. */

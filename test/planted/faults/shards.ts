@@ -306,4 +306,25 @@ export const SHARD_FAULTS: readonly Fault[] = [
     replace: ' > CONTROL_VERSION;',
     caughtBy: 'test/unit/gateway/base/directoryVersion.test.ts',
   },
+  {
+    name: 'a start looks at no file but control.db for a newer version',
+    file: 'gateway/base/database.ts',
+    search: ' ? path : newerFileIn(dirname(path));',
+    replace: ' ? path : null;',
+    caughtBy: 'test/unit/shared/base/fileVersions.test.ts',
+  },
+  {
+    name: 'the records of svc.bin.1 grow with the commands',
+    file: 'shared/wire/layout.ts',
+    search: 'if (since !== undefined) Reflect.deleteProperty(fields, name);',
+    replace: 'if (since === 0) Reflect.deleteProperty(fields, name);',
+    caughtBy: 'test/unit/shared/wire/ages.test.ts',
+  },
+  {
+    name: 'a leader brings the rules of its own version into force, whatever the cluster is raised to',
+    file: 'engine/shard/main.ts',
+    search: "memory.format('engine')];",
+    replace: 'NEWEST_RULES];',
+    caughtBy: 'test/unit/engine/shard/cluster.test.ts',
+  },
 ];

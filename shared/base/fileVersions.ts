@@ -1,0 +1,109 @@
+/**
+ * Files of a data directory that say their version themselves, where every version of the program finds it. A start and
+ * the tools look at them before they change anything: a file that a newer version has written is neither damaged nor to
+ * be made again. Files are newer than their directory (directoryVersion.ts) if they were copied into it.
+ *
+ * A journal says its version in each of its rows (engine/journal/row.ts), and a backup in each of its points
+ * (engine/backup/point.ts). They are refused where they are read, before anything is written to them.
+ *
+ * Invariants:
+ *   FILEVERSION-1  The version of a file never moves, and neither does its checksum, where it has one.
+ *   FILEVERSION-2  A damaged file is not newer: its reader finds, names and repairs the damage.
+ */
+import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
+import { join } from 'node:path';
+import { crc32c } from './crc32c.ts';
+import { FILE_LAYOUTS, FORMATS } from './formats.ts';
+import { SqlitePages } from './sqlitePages.ts';
+
+type FileVersion = {
+  /** The path within a data directory. */
+  readonly name: RegExp;
+  /** The number that this program writes, the newest that it reads. */
+  readonly newest: number;
+  /** Returns null for a file that is cut short, damaged or of another kind. */
+  readonly versionIn: (path: string) => number | null;
+};
+
+/** The folder of a data directory that has files with a version, too. */
+const FOLDER = 'private';
+/** From here on a number is taken for damage: no release raises a layout so often. */
+const MOST_LATER = 1000;
+
+/** The first two parts of a snapshot are numbers: a header of 16 bytes, whose last word is a checksum, and 8 bytes. */
+const PART_BYTES = 24;
+const PART_CRC_AT = 12;
+const PART_NUMBER_AT = 16;
+const SNAPSHOT_MAGIC = 0x5358504f;
+
+/** The words of the head of a segment of private frames; the checksum covers what follows it. */
+const SEGMENT = { magic: 0, version: 1, headBytes: 2, crc: 3, WORDS: 4 } as const;
+const SEGMENT_MAGIC = 0x5056504f;
+
+export const FILE_VERSIONS = {
+  answers: { name: /^idempotency\.db$/, newest: FORMATS.answers.newest, versionIn: versionOfDatabase },
+  privateFrames: { name: /^private\/private-\d{16}\.log$/, newest: FILE_LAYOUTS.privateFrames, versionIn: ofSegment },
+  readDb: { name: /^read\.db$/, newest: FILE_LAYOUTS.readDb, versionIn: versionOfDatabase },
+  settlement: { name: /^settlement\.db$/, newest: FORMATS.settlement.newest, versionIn: versionOfDatabase },
+  snapshot: { name: /^snapshot-\d+-\d+\.bin$/, newest: FILE_LAYOUTS.snapshot, versionIn: ofSnapshot },
+} as const satisfies Readonly<Record<string, FileVersion>>;
+
+/** @returns the path of a file that a newer version has written, or null */
+export function newerFileIn(directory: string): string | null {
+  const kinds: readonly FileVersion[] = Object.values(FILE_VERSIONS);
+  const inFolder = existsSync(join(directory, FOLDER)) ? readdirSync(join(directory, FOLDER)) : [];
+  for (const name of [...readdirSync(directory), ...inFolder.map((each) => `${FOLDER}/${each}`)].sort()) {
+    const kind = kinds.find((each) => each.name.test(name));
+    if (kind === undefined) continue;
+    const version = kind.versionIn(join(directory, name));
+    if (version !== null && version > kind.newest && version <= kind.newest + MOST_LATER) return join(directory, name);
+  }
+  return null;
+}
+
+/** As SQLite would read it, with its write-ahead log. */
+function versionOfDatabase(path: string): number | null {
+  const pages = new SqlitePages(path);
+  try {
+    return pages.hasHeader ? pages.userVersion : null;
+  } finally {
+    pages.close();
+  }
+}
+
+function ofSnapshot(path: string): number | null {
+  const parts = startOf(path, () => 2 * PART_BYTES);
+  return parts !== null && numberOfPart(parts, 0) === SNAPSHOT_MAGIC ? numberOfPart(parts, PART_BYTES) : null;
+}
+
+/** FILEVERSION-2. Null unless the checksum is that of the part. */
+function numberOfPart(parts: Uint8Array, at: number): number | null {
+  const bytes = parts.slice(at, at + PART_BYTES);
+  const memory = { bytes, words: new Uint32Array(bytes.buffer) };
+  const crc = crc32c(memory, PART_NUMBER_AT, PART_BYTES, crc32c(memory, 0, PART_CRC_AT));
+  return memory.words[PART_CRC_AT / 4] === crc ? memory.words[PART_NUMBER_AT / 4] : null;
+}
+
+/** FILEVERSION-2. From version 3 on the checksum begins with the version. */
+function ofSegment(path: string): number | null {
+  const bytes = startOf(path, (words) => (words[SEGMENT.magic] === SEGMENT_MAGIC ? words[SEGMENT.headBytes] : 0));
+  if (bytes === null || bytes.length < SEGMENT.WORDS * 4 || bytes.length % 4 !== 0) return null;
+  const words = new Uint32Array(bytes.buffer);
+  const version = words[SEGMENT.version];
+  return words[SEGMENT.crc] === crc32c({ bytes, words }, SEGMENT.WORDS * 4, bytes.length, version) ? version : null;
+}
+
+/** @param lengthOf the length of the start in bytes, by its first words. @returns null if the file is shorter */
+function startOf(path: string, lengthOf: (words: Uint32Array) => number): Uint8Array<ArrayBuffer> | null {
+  const fd = openSync(path, 'r');
+  try {
+    const first = new Uint32Array(SEGMENT.WORDS);
+    readSync(fd, first, 0, first.byteLength, 0);
+    const length = lengthOf(first);
+    if (length > fstatSync(fd).size) return null;
+    const start = new Uint8Array(length);
+    return readSync(fd, start, 0, length, 0) === length ? start : null;
+  } finally {
+    closeSync(fd);
+  }
+}

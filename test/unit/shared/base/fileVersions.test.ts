@@ -1,0 +1,110 @@
+/** A file that a newer version has written is refused in a line, whatever its directory says (RULES.md 10.33). */
+import assert from 'node:assert/strict';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import Database from 'better-sqlite3';
+import { withDirectoryToRead, withExclusiveDirectory } from '../../../../engine/admin/directory.ts';
+import { SnapshotWriter } from '../../../../engine/base/snapshotIo.ts';
+import { lockControlDatabase, openControlDatabase } from '../../../../gateway/base/database.ts';
+import { SEGMENT_HEAD } from '../../../../gateway/stream/privateSegment.ts';
+import { crc32c } from '../../../../shared/base/crc32c.ts';
+import { FILE_VERSIONS, newerFileIn } from '../../../../shared/base/fileVersions.ts';
+import { temporaryDirectory } from '../../../support/directory.ts';
+import { TEST_KEY } from '../../../support/journalKey.ts';
+
+const SNAPSHOT_MAGIC = 0x5358504f;
+const SEGMENT_MAGIC = 0x5056504f;
+
+function database(path: string, version: number): void {
+  const db = new Database(path);
+  db.exec(`CREATE TABLE a (b); PRAGMA user_version = ${version}`);
+  db.close();
+}
+
+function snapshot(path: string, version: number): void {
+  const writer = new SnapshotWriter(path, version, TEST_KEY.snapshots!);
+  for (const number of [SNAPSHOT_MAGIC, version, 0]) writer.number(number);
+  writer.close();
+}
+
+function segment(path: string, version: number): void {
+  const words = new Uint32Array(SEGMENT_HEAD.WORDS);
+  const bytes = new Uint8Array(words.buffer);
+  words[SEGMENT_HEAD.magic] = SEGMENT_MAGIC;
+  words[SEGMENT_HEAD.version] = version;
+  words[SEGMENT_HEAD.headBytes] = bytes.length;
+  words[SEGMENT_HEAD.crc] = crc32c({ words, bytes }, SEGMENT_HEAD.first * 4, bytes.length, version);
+  writeFileSync(path, bytes);
+}
+
+const MADE = {
+  answers: { name: 'idempotency.db', make: database, versionAt: 60 },
+  privateFrames: { name: 'private/private-0000000000000001.log', make: segment, versionAt: 4 },
+  readDb: { name: 'read.db', make: database, versionAt: 60 },
+  settlement: { name: 'settlement.db', make: database, versionAt: 60 },
+  snapshot: { name: 'snapshot-0-7.bin', make: snapshot, versionAt: 40 },
+} satisfies Record<keyof typeof FILE_VERSIONS, unknown>;
+
+function opened(): string {
+  const directory = temporaryDirectory();
+  mkdirSync(join(directory, 'private'));
+  openControlDatabase(join(directory, 'control.db')).close();
+  return directory;
+}
+
+for (const [kind, { name, make, versionAt }] of Object.entries(MADE)) {
+  const { newest } = FILE_VERSIONS[kind as keyof typeof FILE_VERSIONS];
+
+  test(`RULES.md 10.33: a newer ${name} is refused by a start and by a tool, and stays as it is`, async () => {
+    const directory = opened();
+    const path = join(directory, name);
+    make(path, newest);
+    assert.equal(newerFileIn(directory), null, 'a file of this version is opened');
+    rmSync(path);
+    make(path, newest + 1);
+    const files = () => [readFileSync(path, 'hex'), readFileSync(join(directory, 'control.db'), 'hex')];
+    const before = files();
+    const said = `${path} was written by a newer version`;
+    assert.throws(() => lockControlDatabase(join(directory, 'control.db')), new RegExp(`^StartError: ${said}$`));
+    for (const open of [withDirectoryToRead, withExclusiveDirectory]) {
+      await assert.rejects(
+        open(directory, () => assert.fail('it was opened')),
+        new RegExp(`^AdminError: ${said}: use that one$`),
+      );
+    }
+    assert.deepEqual(files(), before);
+  });
+
+  test(`FILEVERSION-2: a damaged ${name} is not taken for a newer one`, () => {
+    const directory = opened();
+    const path = join(directory, name);
+    make(path, newest);
+    const whole = readFileSync(path);
+    // The highest byte of a version, wherever it stands, makes it a number of no release.
+    const damaged = Buffer.from(whole);
+    damaged[versionAt + (make === database ? 0 : 3)]! ^= 0x40;
+    for (const bytes of [damaged, whole.subarray(0, versionAt + 2), Buffer.alloc(0), Buffer.alloc(4096, 0xff)]) {
+      writeFileSync(path, bytes);
+      assert.equal(newerFileIn(directory), null);
+    }
+    if (make === database) return;
+    // A checksum shows that one more is damage as well.
+    damaged.set(whole);
+    damaged[versionAt]! += 1;
+    writeFileSync(path, damaged);
+    assert.equal(newerFileIn(directory), null);
+  });
+}
+
+test('FILEVERSION-1: the version of a database counts that is in its write-ahead log', () => {
+  const [directory, copied] = [temporaryDirectory(), temporaryDirectory()];
+  const db = new Database(join(directory, 'read.db'));
+  db.pragma('journal_mode = WAL');
+  db.exec(`CREATE TABLE a (b); PRAGMA user_version = ${FILE_VERSIONS.readDb.newest + 1}`);
+  for (const name of readdirSync(directory)) copyFileSync(join(directory, name), join(copied, name));
+  db.close();
+  assert.equal(newerFileIn(copied), join(copied, 'read.db'));
+  rmSync(join(copied, 'read.db-wal'));
+  assert.equal(newerFileIn(copied), null);
+});
