@@ -12,8 +12,8 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import { bytesToUuid, HASH_BYTES, toHex } from '../../shared/base/hex.ts';
-import { ANY_COMMAND, BOTH_OUTCOMES, CANCEL_TOMBSTONE, COMMAND, REPLACE_MODE } from '../../shared/wire/commands.ts';
-import { ENTRY_LENGTHS, ENTRY_VERSION, MARKET_CANCEL } from '../../shared/wire/entry.ts';
+import { ANY_COMMAND, BOTH_OUTCOMES, CANCEL_TOMBSTONE, REPLACE_MODE } from '../../shared/wire/commands.ts';
+import { ENTRY, ENTRY_LENGTHS, ENTRY_VERSION, MARKET_CANCEL } from '../../shared/wire/entry.ts';
 import { type Invalid, type Refusal, retryAfterOf } from '../base/refusal.ts';
 import { type AnswerBody, type AnswerOptions, Call, type Transport } from '../http/call.ts';
 import { errorFields } from '../http/respond.ts';
@@ -90,7 +90,7 @@ export class BinaryEntry {
     if (connection.ordersInFlight >= MAX_ORDERS_IN_FLIGHT)
       return refuseRecord(connection, requestId, TOO_MANY_IN_FLIGHT);
     const type = words[at + ANY_COMMAND.type] & 0xffff;
-    const transport = new RecordTransport(connection, requestId, type === COMMAND.REPLACE.TYPE);
+    const transport = new RecordTransport(connection, requestId, type === ENTRY.REPLACE.TYPE);
     const request = this.#requestOf(type, words, bytes, at, transport);
     const [method, path] = ROUTES[request.route];
     const calls = this.#options.calls();
@@ -133,8 +133,8 @@ export class BinaryEntry {
   #requestOf(type: number, words: Uint32Array, bytes: Uint8Array, at: number, sink: AcceptedSink): RecordRequest {
     const header = refuseHeader(words, at);
     switch (type) {
-      case COMMAND.PLACE.TYPE: {
-        const isExtended = words[at] !== COMMAND.PLACE.BYTES;
+      case ENTRY.PLACE.TYPE: {
+        const isExtended = words[at] !== ENTRY.PLACE.BYTES;
         const order = new BinaryOrder(words, bytes, at, isExtended, this.#tokens, sink);
         return {
           route: 'place',
@@ -143,15 +143,15 @@ export class BinaryEntry {
           invalid: header ?? refuseFlags(words, at, 0) ?? order.refuseForm(),
         };
       }
-      case COMMAND.REPLACE.TYPE:
+      case ENTRY.REPLACE.TYPE:
         return this.#replacement(words, bytes, at, sink, header);
-      case COMMAND.CANCEL.TYPE: {
+      case ENTRY.CANCEL.TYPE: {
         const invalid = header ?? refuseFlags(words, at, CANCEL_TOMBSTONE);
-        const params = { hash: toHex(bytes, (at + COMMAND.CANCEL.hash) * 4, HASH_BYTES) };
-        const hasTombstone = words[at + COMMAND.CANCEL.flags] !== 0;
+        const params = { hash: toHex(bytes, (at + ENTRY.CANCEL.hash) * 4, HASH_BYTES) };
+        const hasTombstone = words[at + ENTRY.CANCEL.flags] !== 0;
         return { route: 'cancel', params, value: NO_FIELDS, invalid, query: hasTombstone ? 'tombstone=1' : '' };
       }
-      case COMMAND.CANCEL_MANY.TYPE:
+      case ENTRY.CANCEL_MANY.TYPE:
         return manyCancels(words, bytes, at, header);
       default:
         return { route: 'heartbeat', value: NO_FIELDS, invalid: header ?? refuseFlags(words, at, 0) };
@@ -167,8 +167,8 @@ export class BinaryEntry {
   ): RecordRequest {
     const order = new BinaryOrder(words, bytes, at, true, this.#tokens, sink);
     const invalid = header ?? refuseFlags(words, at, REPLACE_MODE.AMEND) ?? order.refuseForm();
-    const hash = toHex(bytes, (at + COMMAND.REPLACE.oldHash) * 4, HASH_BYTES);
-    if (words[at + COMMAND.REPLACE.flags] === REPLACE_MODE.AMEND) {
+    const hash = toHex(bytes, (at + ENTRY.REPLACE.oldHash) * 4, HASH_BYTES);
+    if (words[at + ENTRY.REPLACE.flags] === REPLACE_MODE.AMEND) {
       return { route: 'amend', params: { hash }, value: { new_order: order }, order, invalid };
     }
     return { route: 'cancelReplace', value: { cancel_hash: hash, new_order: order }, order, invalid };
@@ -267,9 +267,9 @@ function refuseFlags(words: Uint32Array, at: number, other: number): Invalid | n
 
 function manyCancels(words: Uint32Array, bytes: Uint8Array, at: number, header: Invalid | null): RecordRequest {
   const isOfMarket = words[at] === MARKET_CANCEL.BYTES;
-  const outcome = words[at + COMMAND.CANCEL_MANY.outcome];
+  const outcome = words[at + ENTRY.CANCEL_MANY.outcome];
   const isOutcome = outcome === BOTH_OUTCOMES || (isOfMarket && outcome < BOTH_OUTCOMES);
-  const isUnusedZero = words[at + COMMAND.CANCEL_MANY.unused] === 0;
+  const isUnusedZero = words[at + ENTRY.CANCEL_MANY.unused] === 0;
   const invalid =
     header ??
     refuseFlags(words, at, 0) ??

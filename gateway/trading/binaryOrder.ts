@@ -21,8 +21,8 @@ import {
 import { bytesToUuid } from '../../shared/base/hex.ts';
 import { MAX_SAFE } from '../../shared/base/int.ts';
 import * as commands from '../../shared/wire/commands.ts';
-import { CLIENT_ID_MAX_BYTES, COMMAND, EXTENDED_PLACE, kindBits } from '../../shared/wire/commands.ts';
-import { CLIENT_BITS, PLACE_BIT_SELF_TRADE } from '../../shared/wire/entry.ts';
+import { CLIENT_ID_MAX_BYTES, kindBits } from '../../shared/wire/commands.ts';
+import { CLIENT_BITS, ENTRY, PLACE_BIT_SELF_TRADE } from '../../shared/wire/entry.ts';
 import { bodyOfRecord, clientIdOf } from '../../shared/wire/entryBody.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import type { Invalid, Refusal } from '../base/refusal.ts';
@@ -33,7 +33,7 @@ import { refuseCombination, refuseToken } from './orderRules.ts';
 import type { AcceptedSink, OrderTerms } from './orderTerms.ts';
 import type { TokenTexts } from './tokenTexts.ts';
 
-const { PLACE } = COMMAND;
+const { PLACE, EXTENDED_PLACE } = ENTRY;
 const CLIENT_ID = new RegExp(CLIENT_ORDER_ID_FORM);
 /** The words that the shard fills in, and those of the extension that the gateway does. */
 const HASH_WORDS = 8;

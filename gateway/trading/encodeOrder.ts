@@ -7,6 +7,7 @@ import type { PlacementBody } from '../../shared/api/orders.ts';
 import { assert } from '../../shared/base/assert.ts';
 import { SELF_TRADE_NAMES, SIDE, TIME_IN_FORCE, UNKNOWN_GRANT } from '../../shared/base/codes.ts';
 import { ADDRESS_BYTES, tryParseHex, tryParseUint256 } from '../../shared/base/hex.ts';
+import { youngOf } from '../../shared/wire/ages.ts';
 import { writeClientId } from '../../shared/wire/clientId.ts';
 import {
   ANY_COMMAND,
@@ -21,8 +22,9 @@ import {
   PLACE_SELF_TRADE_SHIFT,
   packKind,
 } from '../../shared/wire/commands.ts';
-import { CLIENT_BITS, PLACE_BIT_SELF_TRADE } from '../../shared/wire/entry.ts';
+import { CLIENT_BITS, ENTRY, PLACE_BIT_SELF_TRADE } from '../../shared/wire/entry.ts';
 import { writeSafe } from '../../shared/wire/record.ts';
+import { FIRST_VERSION } from '../../shared/wire/version.ts';
 import type { Accounts } from '../account/accounts.ts';
 import type { AccountPrincipal } from '../base/principal.ts';
 import type { CommandKey } from '../shardlink/client.ts';
@@ -30,6 +32,12 @@ import { TokenBytes } from './tokenTexts.ts';
 import { WalletTexts } from './walletTexts.ts';
 
 const SIGNATURE_BYTES = 65;
+/** The words of a PLACE that records of clients do not have. */
+const YOUNG = youngOf(COMMAND.PLACE, FIRST_VERSION);
+assert(
+  YOUNG.every(({ at }) => at >= ENTRY.PLACE.WORDS),
+  'ENTRY-1: younger fields of a PLACE stand behind those that clients send',
+);
 /**
  * Fields of a placement besides its body. If this is given, even empty, the record is extended, as a REPLACE needs it.
  */
@@ -88,7 +96,8 @@ export class OrderEncoder {
   encodeRecord(order: PlaceRecord, placer: Placer, extras?: PlacementExtras, moreBits = 0): Uint32Array {
     const record = order.isExtended || extras !== undefined ? this.#extended : this.#plain;
     const { words, at, kind } = order;
-    for (let word = ANY_COMMAND.WORDS; word < COMMAND.PLACE.WORDS; word++) record[word] = words[at + word];
+    for (let word = ANY_COMMAND.WORDS; word < ENTRY.PLACE.WORDS; word++) record[word] = words[at + word];
+    for (const { at: young, absent } of YOUNG) record[young] = absent;
     const grant = this.#wallets.grantOf(this.#accounts, placer.accountIndex, words, order.bytes, at);
     let bits = kindBits(kind) & CLIENT_BITS;
     if ((bits & PLACE_BIT_SELF_TRADE) === 0) bits |= placer.selfTradePrevention << PLACE_SELF_TRADE_SHIFT;

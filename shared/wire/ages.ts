@@ -116,6 +116,11 @@ export function versionOf(words: Uint32Array, word: number): number {
   return words[word + TYPE_WORD] >>> 16;
 }
 
+/** The words that a record does not have in a version, with their values there. */
+export function youngOf(layout: AnyLayout, version: number): Plan['young'] {
+  return planOf(layout, version).young;
+}
+
 function planOf({ DECLARATION: { name, fields, unit } }: AnyLayout, version: number): Plan {
   assert(unit === 4, 'ages: commands and events are made of words');
   const shared: { from: number; to: number; count: number }[] = [];

@@ -1,16 +1,17 @@
 /**
  * Order entry in binary: the records of the subprotocol `svc.bin.1` of the stream (RULES.md 8.17 to 8.22). A client's
- * have the layout of the commands in the rings (commands.ts), with zeros in every field that the gateway fills in. A
- * message of the socket is one frame: records one after the other, in either direction. RECORDS.md draws them.
+ * have the layout of the commands in the rings (commands.ts) in their first version, with zeros in every field that the
+ * gateway fills in. A message of the socket is one frame: records one after the other, in either direction. RECORDS.md
+ * draws them.
  *
  * Invariants:
- *   ENTRY-1  The layout of a version never changes: a change is another subprotocol. Before a command gets a longer
- *            layout (ages.ts), the layout of today has to be declared here.
+ *   ENTRY-1  The layout of a version never changes: a change is another subprotocol. A field that a command gets later
+ *            (ages.ts) is not in ENTRY, and the gateway gives it its value of absence (encodeOrder.ts).
  *   ENTRY-2  Nothing that a client sends is trusted: gateway/stream/binaryEntry.ts and
  *            gateway/trading/binaryOrder.ts check every word.
  */
 import { ANY_COMMAND, COMMAND, EXTENDED_PLACE, PLACE_BIT_POST_ONLY, PLACE_SELF_TRADE_SHIFT } from './commands.ts';
-import { bytes, family, member, octets, record, safe, u32, unused } from './layout.ts';
+import { bytes, family, firstForm, member, octets, record, safe, u32, unused } from './layout.ts';
 
 export const ENTRY_PROTOCOL = 'svc.bin.1';
 export const ENTRY_VERSION = 1;
@@ -18,16 +19,24 @@ export const ENTRY_VERSION = 1;
 /** Types of requests that are no command; commands have the types of commands.ts. */
 const HEARTBEAT_TYPE = 0x8001;
 
+/** Commands as clients send them. */
+export const ENTRY = {
+  PLACE: firstForm(COMMAND.PLACE),
+  EXTENDED_PLACE: firstForm(EXTENDED_PLACE),
+  REPLACE: firstForm(COMMAND.REPLACE),
+  CANCEL: firstForm(COMMAND.CANCEL),
+  CANCEL_MANY: firstForm(COMMAND.CANCEL_MANY),
+};
 /** Cancels the orders of one market: a CANCEL_MANY with the market's id. */
 export const MARKET_CANCEL = record(
   'MARKET_CANCEL',
-  { ...COMMAND.CANCEL_MANY.DECLARATION.fields, marketId: bytes(16, 'the UUID of the market') },
+  { ...ENTRY.CANCEL_MANY.DECLARATION.fields, marketId: bytes(16, 'the UUID of the market') },
   'A CANCEL_MANY of one market; without the id it cancels the orders of all.',
   COMMAND.CANCEL_MANY.TYPE,
 );
 export const HEARTBEAT = record(
   'HEARTBEAT',
-  ANY_COMMAND.DECLARATION.fields,
+  firstForm(ANY_COMMAND).DECLARATION.fields,
   "Keeps the dead-man's switch from going off, and arms it.",
   HEARTBEAT_TYPE,
 );
@@ -39,10 +48,10 @@ export const CLIENT_BITS = PLACE_BIT_POST_ONLY | (3 << PLACE_SELF_TRADE_SHIFT) |
 
 /** Requests by type with the lengths that each may have, in bytes. */
 export const ENTRY_LENGTHS: ReadonlyMap<number, readonly number[]> = new Map([
-  [COMMAND.PLACE.TYPE, [COMMAND.PLACE.BYTES, EXTENDED_PLACE.BYTES]],
-  [COMMAND.REPLACE.TYPE, [COMMAND.REPLACE.BYTES]],
-  [COMMAND.CANCEL.TYPE, [COMMAND.CANCEL.BYTES]],
-  [COMMAND.CANCEL_MANY.TYPE, [COMMAND.CANCEL_MANY.BYTES, MARKET_CANCEL.BYTES]],
+  [ENTRY.PLACE.TYPE, [ENTRY.PLACE.BYTES, ENTRY.EXTENDED_PLACE.BYTES]],
+  [ENTRY.REPLACE.TYPE, [ENTRY.REPLACE.BYTES]],
+  [ENTRY.CANCEL.TYPE, [ENTRY.CANCEL.BYTES]],
+  [ENTRY.CANCEL_MANY.TYPE, [ENTRY.CANCEL_MANY.BYTES, MARKET_CANCEL.BYTES]],
   [HEARTBEAT_TYPE, [HEARTBEAT.BYTES]],
 ]);
 

@@ -6,11 +6,11 @@ import { type Outcome, SELF_TRADE_NAMES, SIDE_NAMES, TIME_IN_FORCE_NAMES } from 
 import { ADDRESS_BYTES, toHex, uint256ToDecimal } from '../base/hex.ts';
 import { readText } from './clientId.ts';
 import * as commands from './commands.ts';
-import { COMMAND, EXTENDED_PLACE, kindBits } from './commands.ts';
-import { PLACE_BIT_SELF_TRADE } from './entry.ts';
+import { kindBits } from './commands.ts';
+import { ENTRY, PLACE_BIT_SELF_TRADE } from './entry.ts';
 import { readSafe } from './record.ts';
 
-const { PLACE } = COMMAND;
+const { PLACE, EXTENDED_PLACE } = ENTRY;
 const SIGNATURE_BYTES = 65;
 const NO_ADDRESS = `0x${'0'.repeat(2 * ADDRESS_BYTES)}`;
 

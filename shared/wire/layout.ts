@@ -144,6 +144,13 @@ export function record<const F extends Fields, const Type extends number = 0>(
   return layOut(name, fields, note, type, WORD_BYTES, firstVersion);
 }
 
+/** A record as it was before it got fields. */
+export function firstForm<F extends Fields, Type extends number>({ TYPE, DECLARATION }: Facts<F, Type>) {
+  const fields = { ...DECLARATION.fields };
+  for (const [name, { since }] of Object.entries(fields)) if (since !== undefined) Reflect.deleteProperty(fields, name);
+  return record(DECLARATION.name, fields, DECLARATION.note, TYPE);
+}
+
 /** A record whose offsets count bytes, and whose fields follow each other without a gap. */
 export function byteRecord<const F extends Fields>(name: string, fields: F, note = ''): Layout<F> {
   return layOut(name, fields, note, 0, 1, 1);

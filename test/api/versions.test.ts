@@ -34,8 +34,30 @@ for (const release of releases) {
     const market = await makeMarket(server);
     const wallet = generatePrivateKey();
     const { credentials } = await makeTrader(server, { privateKey: wallet, scopes: TOUR_SCOPES });
-    const client = new released.ExchangeClient({ baseUrl: server.baseUrl, credentials, wallet });
+    const posted: unknown[] = [];
+    const counted: typeof fetch = (input, init) => {
+      if (init?.method === 'POST') posted.push(input);
+      return fetch(input, init);
+    };
+    const client = new released.ExchangeClient({ baseUrl: server.baseUrl, credentials, wallet, fetch: counted });
     assert.deepEqual(await takeTour(client, market.id), keptOf(release).understood);
+
+    // As records of svc.bin.1, whose layouts are its own (ENTRY-1).
+    const onSocket = await client.overSocket({ form: 'binary' });
+    posted.length = 0;
+    const intent = {
+      marketId: market.id,
+      outcomeIndex: 0,
+      side: 'BUY',
+      price: '0.30',
+      size: '10',
+      clientOrderId: 'a',
+    } as const;
+    const { hash, answer } = await onSocket.place(intent);
+    assert.equal(answer?.status, 'open');
+    await onSocket.cancelOrder(hash);
+    onSocket.close();
+    assert.deepEqual(posted, [], 'nothing went over HTTP');
   });
 
   test(`the client of today understands the exchange of ${release}`, async () => {

@@ -50,16 +50,16 @@ const COEFFICIENT_BYTES = 16;
 const RANDOM_BYTES = 4096;
 
 const { PLACE } = COMMAND;
-/** The words of a record that the kernel reads: from the salt to the last word. */
+/** The words of a record that the kernel reads: from the salt to the last signed field. Younger fields may follow. */
 const FIRST_WORD = PLACE.salt;
-const RECORD_WORDS = PLACE.WORDS - FIRST_WORD;
+const RECORD_WORDS = PLACE.minTakerNet + 2 - FIRST_WORD;
 
 assert(PLACE.tokenId - FIRST_WORD === 8 && PLACE.makerAddress - FIRST_WORD === 16, 'kernel: layout of a placement');
 assert(PLACE.signerAddress - FIRST_WORD === 21 && PLACE.signature - FIRST_WORD === 26, 'kernel: who signed');
 assert(PLACE.kind - FIRST_WORD === 43 && PLACE.makerAmount - FIRST_WORD === 44, 'kernel: kind and amount');
 assert(PLACE.takerAmount - FIRST_WORD === 46 && PLACE.expirationSec - FIRST_WORD === 48, 'kernel: amount, expiration');
 assert(PLACE.nonce - FIRST_WORD === 50 && PLACE.feeBps - FIRST_WORD === 52, 'kernel: nonce and fee');
-assert(PLACE.minTakerNet - FIRST_WORD === 54 && RECORD_WORDS === 56, 'kernel: the last field');
+assert(PLACE.minTakerNet - FIRST_WORD === 54 && RECORD_WORDS === 56, 'kernel: the last signed field');
 
 /** Implements BatchVerifier (verifier.ts). */
 export class Kernel {

@@ -19,8 +19,6 @@ import {
   BOTH_OUTCOMES,
   CANCEL_TOMBSTONE,
   CLIENT_ID_MAX_BYTES,
-  COMMAND,
-  EXTENDED_PLACE,
   PLACE_BIT_EXTENDED,
   PLACE_BIT_POST_ONLY,
   PLACE_SELF_TRADE_SHIFT,
@@ -28,6 +26,7 @@ import {
   REPLACE_MODE,
 } from '../../wire/commands.ts';
 import {
+  ENTRY,
   ENTRY_ANSWER,
   entryType,
   HEARTBEAT,
@@ -42,6 +41,7 @@ import { bodyOfRecord } from '../../wire/entryBody.ts';
 import { readSafe, writeSafe } from '../../wire/record.ts';
 import type { PlacementBody, PlacementResponse } from '../types.ts';
 
+const { PLACE, EXTENDED_PLACE, REPLACE, CANCEL, CANCEL_MANY } = ENTRY;
 const { PLACED, RESULT } = ENTRY_ANSWER;
 const SIGNATURE_BYTES = 65;
 
@@ -72,8 +72,8 @@ export function placeRecord(
 ): Uint8Array<ArrayBuffer> {
   const isExtended =
     body.client_order_id !== undefined || options.deadlineMs !== undefined || (options.idempotencyKey ?? null) !== null;
-  const layout = isExtended ? EXTENDED_PLACE : COMMAND.PLACE;
-  const record = start(layout.BYTES, COMMAND.PLACE.TYPE, requestId);
+  const layout = isExtended ? EXTENDED_PLACE : PLACE;
+  const record = start(layout.BYTES, PLACE.TYPE, requestId);
   writeOrder(record, body, options, isExtended);
   return record.bytes;
 }
@@ -85,23 +85,23 @@ export function replaceRecord(
   mode: keyof typeof REPLACE_MODE,
   options: RecordOptions = {},
 ): Uint8Array<ArrayBuffer> {
-  const record = start(COMMAND.REPLACE.BYTES, COMMAND.REPLACE.TYPE, requestId);
+  const record = start(REPLACE.BYTES, REPLACE.TYPE, requestId);
   writeOrder(record, body, options, true);
-  record.words[COMMAND.REPLACE.flags] = REPLACE_MODE[mode];
-  need(tryParseHex(oldHash, HASH_BYTES, record.bytes, COMMAND.REPLACE.oldHash * 4), 'order hash');
+  record.words[REPLACE.flags] = REPLACE_MODE[mode];
+  need(tryParseHex(oldHash, HASH_BYTES, record.bytes, REPLACE.oldHash * 4), 'order hash');
   return record.bytes;
 }
 
 export function cancelRecord(requestId: number, orderHash: string, hasTombstone = false): Uint8Array<ArrayBuffer> {
-  const record = start(COMMAND.CANCEL.BYTES, COMMAND.CANCEL.TYPE, requestId);
-  record.words[COMMAND.CANCEL.flags] = hasTombstone ? CANCEL_TOMBSTONE : 0;
-  need(tryParseHex(orderHash, HASH_BYTES, record.bytes, COMMAND.CANCEL.hash * 4), 'order hash');
+  const record = start(CANCEL.BYTES, CANCEL.TYPE, requestId);
+  record.words[CANCEL.flags] = hasTombstone ? CANCEL_TOMBSTONE : 0;
+  need(tryParseHex(orderHash, HASH_BYTES, record.bytes, CANCEL.hash * 4), 'order hash');
   return record.bytes;
 }
 
 export function cancelAllRecord(requestId: number): Uint8Array<ArrayBuffer> {
-  const record = start(COMMAND.CANCEL_MANY.BYTES, COMMAND.CANCEL_MANY.TYPE, requestId);
-  record.words[COMMAND.CANCEL_MANY.outcome] = BOTH_OUTCOMES;
+  const record = start(CANCEL_MANY.BYTES, CANCEL_MANY.TYPE, requestId);
+  record.words[CANCEL_MANY.outcome] = BOTH_OUTCOMES;
   return record.bytes;
 }
 
@@ -110,8 +110,8 @@ export function cancelMarketRecord(
   marketId: string,
   outcome: number = BOTH_OUTCOMES,
 ): Uint8Array<ArrayBuffer> {
-  const record = start(MARKET_CANCEL.BYTES, COMMAND.CANCEL_MANY.TYPE, requestId);
-  record.words[COMMAND.CANCEL_MANY.outcome] = outcome;
+  const record = start(MARKET_CANCEL.BYTES, CANCEL_MANY.TYPE, requestId);
+  record.words[CANCEL_MANY.outcome] = outcome;
   need(uuidToBytes(marketId, record.bytes, MARKET_CANCEL.marketId * 4), 'market_id');
   return record.bytes;
 }
@@ -126,8 +126,8 @@ export function heartbeatRecord(requestId: number): Uint8Array<ArrayBuffer> {
  */
 export function bodyIn(bytes: Uint8Array<ArrayBuffer>, marketId: string): PlacementBody {
   const words = new Uint32Array(bytes.buffer);
-  const isExtended = words[ANY_COMMAND.length] !== COMMAND.PLACE.BYTES;
-  const tokenId = uint256ToDecimal(bytes, COMMAND.PLACE.tokenId * 4);
+  const isExtended = words[ANY_COMMAND.length] !== PLACE.BYTES;
+  const tokenId = uint256ToDecimal(bytes, PLACE.tokenId * 4);
   return bodyOfRecord({ words, bytes, at: 0, isExtended }, { marketId, tokenId });
 }
 
@@ -152,7 +152,6 @@ function start(lengthBytes: number, type: number, requestId: number): Memory {
 }
 
 function writeOrder({ words, bytes }: Memory, body: PlacementBody, options: RecordOptions, isExtended: boolean): void {
-  const { PLACE } = COMMAND;
   if (body.order_group !== undefined) throw new TypeError('an order group needs the entry of JSON');
   need(tryParseUint256(body.salt, bytes, PLACE.salt * 4), 'salt');
   need(tryParseUint256(body.token_id, bytes, PLACE.tokenId * 4), 'token_id');

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ages, COMMAND_AGES, EVENT_AGES, NewerRecordError, versionOf } from '../../../../shared/wire/ages.ts';
 import { COMMAND, COMMAND_BYTES, EXTENDED_PLACE } from '../../../../shared/wire/commands.ts';
+import { ENTRY } from '../../../../shared/wire/entry.ts';
 import { EVENT, EVENT_BYTES } from '../../../../shared/wire/events.ts';
-import { bytes, decode, family, member, record, safe, since, u32 } from '../../../../shared/wire/layout.ts';
+import { bytes, decode, family, firstForm, member, record, safe, since, u32 } from '../../../../shared/wire/layout.ts';
 import { RecordBuffer } from '../../../../shared/wire/record.ts';
 import { FIRST_VERSION, RECORD_VERSION, RECORD_VERSIONS } from '../../../../shared/wire/version.ts';
 import { Random } from '../../../support/random.ts';
@@ -117,4 +118,20 @@ test('commands and events of every version are those of today, where no field is
   const rules = Uint32Array.of(COMMAND.RULES.BYTES, COMMAND.RULES.TYPE | (RECORD_VERSION << 16), 0, 0, 0, 0, 0, 5);
   assert.throws(() => narrowed(FIRST_VERSION, rules, COMMAND_AGES), /AGES-2/);
   assert.equal(EVENT.READY.DECLARATION.since, 1);
+});
+
+test('ENTRY-1: a protocol keeps the fields that a record began with, whatever it got since', () => {
+  for (const layout of [BY_AGE.ORDER, LONG]) {
+    const first = firstForm(layout);
+    const names = Object.keys(layout.DECLARATION.fields).filter(
+      (name) => !['young', 'pair', 'fee', 'last'].includes(name),
+    );
+    assert.deepEqual(Object.keys(first.DECLARATION.fields), names);
+    assert.deepEqual([first.amount, first.price, first.old, first.TYPE], [2, 4, 5, 1]);
+    assert.equal(first.WORDS, WORDS[FIRST_VERSION]! + (layout === LONG ? 4 : 0));
+  }
+  for (const name of ['PLACE', 'EXTENDED_PLACE', 'REPLACE', 'CANCEL', 'CANCEL_MANY'] as const) {
+    const young = Object.values(ENTRY[name].DECLARATION.fields).filter((field) => 'since' in field);
+    assert.deepEqual(young, [], name);
+  }
 });
