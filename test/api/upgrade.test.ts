@@ -3,7 +3,7 @@
  * code (test/upgrade/make.ts), with its answers. An older version refuses the directory of a newer one.
  */
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,52 +16,11 @@ import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Answer, TestServer } from '../support/server.ts';
 import { Trader } from '../support/traders.ts';
+import { changes, keptOf, releases, unpacked } from '../upgrade/releases.ts';
 import { questionsAbout } from '../upgrade/requests.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const RELEASES = join(ROOT, 'test/vectors/upgrade');
-/** They follow from the day on which one asks. */
-const OF_THE_DAY = /^(?:timestamp|server_time|volume_24h\w*|.*_24h\w*|time|now|expires_in\w*)$/;
-
-type Kept = {
-  commit: string;
-  masterKey: string;
-  traders: { userId: string; privateKey: string; keyId: string; secret: string; passphrase: string }[];
-  markets: string[];
-  answers: { who: number; path: string; body: unknown }[];
-};
-
-function unpacked(release: string): string {
-  const directory = temporaryDirectory();
-  execFileSync('tar', ['-xzf', join(RELEASES, release, 'directory.tar.gz'), '-C', directory]);
-  return directory;
-}
-
-const keptOf = (release: string): Kept => JSON.parse(readFileSync(join(RELEASES, release, 'answers.json'), 'utf8'));
-
-/** True if the time is the same in microseconds (RULES.md 13.12). */
-function isMoreExact(before: unknown, now: unknown): boolean {
-  // Addresses have their check sum since.
-  if (typeof before === 'string' && /^0x[0-9a-f]{40}$/.test(before) && String(now).toLowerCase() === before)
-    return true;
-  return typeof before === 'string' && String(now).replace(/(\.[0-9]{3})[0-9]{3}Z$/, '$1Z') === before;
-}
-
-/** Returns every field of `before` that differs in `now`. A newer version may add fields. */
-function changes(before: unknown, now: unknown, path = ''): string[] {
-  if (typeof before !== 'object' || before === null) {
-    return Object.is(before, now) || isMoreExact(before, now)
-      ? []
-      : [`${path}: ${JSON.stringify(before)} became ${JSON.stringify(now)}`];
-  }
-  if (typeof now !== 'object' || now === null) return [`${path} became ${JSON.stringify(now)}`];
-  if (Array.isArray(before) && (now as unknown[]).length !== before.length) return [`${path} has another length`];
-  return Object.entries(before)
-    .filter(([name]) => !OF_THE_DAY.test(name))
-    .flatMap(([name, value]) => changes(value, (now as Record<string, unknown>)[name], `${path}.${name}`));
-}
-
-for (const release of readdirSync(RELEASES)) {
+for (const release of releases()) {
   describe(`a data directory that ${release} has left`, async () => {
     const { masterKey, traders, markets, answers } = keptOf(release);
     const directory = unpacked(release);

@@ -9,6 +9,7 @@ const CLUSTER = 'members of a cluster take over from each other, or wait for a l
 const FAULTS = 'exchanges are killed, lie or are failed by the system, round after round';
 const FRONTS = 'two exchanges answer the same requests, with front threads and without';
 const IMAGE = 'an image is built from the packages of npm';
+const VERSIONS = 'exchanges of three versions start after each other on the same directory';
 const TURNS = 'every thread of an exchange takes ten thousand turns';
 const PAGES = 'a real Prometheus looks at exchanges that fail, every second';
 const PROGRAMS = 'programs trade for a while, and meet kills of the exchange';
@@ -89,6 +90,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/fault/fullDiskPages.test.ts': PAGES,
   'test/fault/idleConnections.test.ts': FAULTS,
   'test/fault/image.test.ts': IMAGE,
+  'test/fault/inventedVersions.test.ts': VERSIONS,
   'test/fault/restartPages.test.ts': PAGES,
   'test/fault/proxyRestart.test.ts': FAULTS,
   'test/fault/resolution.test.ts': FAULTS,

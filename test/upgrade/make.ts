@@ -1,14 +1,15 @@
 /**
- * `node shared/run.mjs test/upgrade/make.ts OUT`, in a checkout of a release: stores in OUT a data directory made by
- * that release's code, packed, and its answers about it. test/api/upgrade.test.ts opens it with today's code. This file
- * is copied into the checkout if the release does not have it.
+ * `node shared/run.mjs test/upgrade/make.ts OUT COMMIT`, in a checkout of a release: stores in OUT a data directory
+ * made by that release's code, packed, a backup of it, and its answers about it. test/api/upgrade.test.ts opens it with
+ * today's code. This file is copied into the checkout if the release does not have it.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { signInWithWallet } from '../../shared/client/index.ts';
 import { temporaryDirectory } from '../support/directory.ts';
-import { TestServer } from '../support/server.ts';
+import { ROOT, TestServer } from '../support/server.ts';
 import { makeTrader, type Trader } from '../support/traders.ts';
 import { questionsAbout } from './requests.ts';
 
@@ -63,10 +64,15 @@ for (const { who, path } of questionsAbout(ids, [alice.userId, bob.userId])) {
   if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
   answers.push({ who, path, body: answer.body });
 }
+const backups = temporaryDirectory();
+const admin = [...STRIPPED_BEFORE, join(ROOT, 'engine/admin/main.ts')];
+const env = { ...process.env, MASTER_KEY: masterKey };
+execFileSync(process.execPath, [...admin, 'backup', backups, '--data', server.dataDir], { env });
 if ((await server.stop()) !== 0) throw new Error(server.stdout.join('\n'));
 
 mkdirSync(out, { recursive: true });
 execFileSync('tar', ['-czf', join(out, 'directory.tar.gz'), '-C', server.dataDir, '.']);
+execFileSync('tar', ['-czf', join(out, 'backups.tar.gz'), '-C', backups, '.']);
 const known = traders.map((trader, at) => ({
   userId: trader.userId,
   // makeTrader counts its wallets.

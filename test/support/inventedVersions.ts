@@ -1,0 +1,69 @@
+/**
+ * Two versions of the project that come after this one, each in a folder of its own: the first adds a field to PLACE
+ * that older orders, and those of svc.bin.1, have as 7; the second changes a rule. All other layouts stay.
+ */
+import { FORMATS } from '../../shared/base/formats.ts';
+import { ProjectCopy } from './projectCopy.ts';
+
+const NEXT_ENGINE = FORMATS.engine.newest + 1;
+export const LAST_ENGINE = NEXT_ENGINE + 1;
+/** The field in an order of a version without it: the shard requires it while its rules are older. */
+const ABSENT = 7;
+const GIVEN = 8;
+
+/** The version that adds the field. */
+export const nextRecords = (): ProjectCopy => withField();
+
+/** The version after it, whose rule for cancels is another one. */
+export function nextRules(): ProjectCopy {
+  const copy = withField();
+  raise(copy, NEXT_ENGINE, LAST_ENGINE);
+  copy.change(
+    'engine/core/rules.ts',
+    '} as const satisfies Readonly<Record<string, Change>>;',
+    `  otherReason: { since: ${LAST_ENGINE}, changed: 'the reason of a cancel', rule: '5.1', mark: null },\n` +
+      '} as const satisfies Readonly<Record<string, Change>>;',
+  );
+  copy.change(
+    'engine/core/apply.ts',
+    'closing.close(this.#marketOf(slot), slot, flags & 0xff);',
+    `closing.close(this.#marketOf(slot), slot, this.#state.rules >= ${LAST_ENGINE} ? 2 : flags & 0xff);`,
+  );
+  return copy;
+}
+
+function withField(): ProjectCopy {
+  const copy = new ProjectCopy();
+  raise(copy, FORMATS.engine.newest, NEXT_ENGINE);
+  copy.change('shared/wire/commands.ts', '  signed,\n', '  signed,\n  since,\n');
+  copy.change(
+    'shared/wire/commands.ts',
+    "  minTakerNet: safe('0 for none'),\n",
+    "  minTakerNet: safe('0 for none'),\n" +
+      `  urgency: since(${NEXT_ENGINE}, u32(), ${ABSENT}),\n  spare: since(${NEXT_ENGINE}, u32()),\n`,
+  );
+  // Its gateway gives a value to every order: a shard whose rules are older forgets it.
+  copy.change(
+    'gateway/trading/encodeOrder.ts',
+    '    writeSafe(record, COMMAND.PLACE.minTakerNet, Number(body.min_taker_net ?? 0));\n',
+    '    writeSafe(record, COMMAND.PLACE.minTakerNet, Number(body.min_taker_net ?? 0));\n' +
+      `    record[COMMAND.PLACE.urgency] = ${GIVEN};\n`,
+  );
+  copy.change(
+    'engine/core/placing.ts',
+    '    assert(words[word + PLACE.feeBps] === market.feeBps,',
+    `    const isGiven = this.#state.rules >= ${NEXT_ENGINE} && words[word + PLACE.urgency] === ${GIVEN};\n` +
+      `    const isKnown = isGiven || words[word + PLACE.urgency] === ${ABSENT};\n` +
+      "    assert(isKnown, 'BOOK-2: an order without the field has its value of absence');\n" +
+      '    assert(words[word + PLACE.feeBps] === market.feeBps,',
+  );
+  return copy;
+}
+
+function raise(copy: ProjectCopy, from: number, to: number): void {
+  copy.change(
+    'shared/base/formats.ts',
+    `engine: { newest: ${from}, oldest: 1 }`,
+    `engine: { newest: ${to}, oldest: 1 }`,
+  );
+}
