@@ -51,7 +51,7 @@ export function ActivityPage(): VNode {
   `;
 }
 
-function OrdersPast(): VNode {
+export function OrdersPast(): VNode {
   const [type, setType] = useState('');
   const [rows, setRows] = useState(ROWS_A_PAGE);
   const query = new URLSearchParams({ limit: String(rows), ...(type === '' ? {} : { type }) });

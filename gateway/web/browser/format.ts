@@ -98,6 +98,11 @@ export function dollars(value: number): string {
   return `$${Math.abs(value) < SHORT_FROM ? value.toFixed(2) : short(value)}`;
 }
 
+/** "+$13.50", "−$1.2M". */
+export function gainInDollars(value: number): string {
+  return `${value < 0 ? '−' : '+'}${dollars(Math.abs(value))}`;
+}
+
 export function percent(fraction: number): string {
   return `${Math.round(fraction * 100)}%`;
 }

@@ -4,8 +4,9 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Leaderboard, Pulse, RecentFills } from '../../../shared/client/types.ts';
 import { get, useLoaded } from './api.ts';
-import { dollars, percent, short } from './format.ts';
+import { dollars, gainInDollars, percent, short } from './format.ts';
 import { Link, useTitle } from './router.ts';
+import { useVisitor } from './session.ts';
 import { When } from './when.ts';
 
 type Traders = Leaderboard['traders'];
@@ -35,6 +36,8 @@ export function LeadersPage(): VNode {
       )}
     </div>
     <section class="panel"><h2>Most earned</h2>
+      <p class="quiet">What was realised in this time, with open positions at their present prices. The return is the
+        gain for each dollar that positions had cost, or orders had reserved, when the time began.</p>
       <${TraderTable} traders=${board.value?.traders} error=${board.error} /></section>
     <section class="panel"><h2>Latest trades</h2>
       <${FillTable} fills=${fills.value?.fills} error=${fills.error} /></section>
@@ -48,7 +51,7 @@ function PulseFacts({ pulse }: { readonly pulse: Pulse }): VNode {
     ['Traders online', short(pulse.traders_online_24h)],
     ['Markets that trade', short(pulse.active_markets)],
   ];
-  return html`<dl class="facts">${facts.map(
+  return html`<dl class="facts sums">${facts.map(
     ([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`,
   )}</dl>`;
 }
@@ -57,16 +60,28 @@ type TradersProps = { readonly traders: Traders | undefined; readonly error: str
 
 function TraderTable({ traders, error }: TradersProps): VNode {
   if (traders === undefined) return html`<p class="quiet">${error ?? 'Loading …'}</p>`;
-  if (traders.length === 0) return html`<p class="quiet">There were no trades.</p>`;
+  const leading = traders.filter(({ pnl_usdc }) => pnl_usdc > 0);
+  if (leading.length === 0) return html`<p class="quiet">In this time no one has earned anything.</p>`;
   return html`<table>
     <thead><tr><th scope="col">Trader</th><th scope="col">Earned</th><th scope="col">Return</th>
-      <th scope="col">Trades</th></tr></thead>
-    <tbody>${traders.map(
-      ({ handle, pnl_usdc, roi, trade_count }, index) => html`<tr key=${index}><th scope="row">${handle}</th>
-        <td>${pnl_usdc < 0 ? '−' : '+'}${dollars(Math.abs(pnl_usdc))}</td><td>${percent(roi)}</td>
-        <td>${short(trade_count)}</td></tr>`,
+      <th scope="col" class="wide">Trades</th></tr></thead>
+    <tbody>${leading.map(
+      (trader, index) => html`<${TraderRow} key=${trader.handle} trader=${trader} rank=${index + 1} />`,
     )}</tbody>
   </table>`;
+}
+
+type TraderRowProps = { readonly trader: Traders[number]; readonly rank: number };
+
+/** A trader who had nothing at risk when the time began has no return. */
+function TraderRow({ trader: { handle, user_id, pnl_usdc, roi, trade_count }, rank }: TraderRowProps): VNode {
+  const visitor = useVisitor();
+  const isOwn = visitor.kind === 'user' && visitor.user.id === user_id;
+  return html`<tr><th scope="row"><span class="rank">${rank}</span> <bdi>${handle}</bdi>${
+    isOwn && html` <span class="tag">you</span>`
+  }</th>
+    <td class="yes">${gainInDollars(pnl_usdc)}</td><td>${roi === 0 ? '–' : percent(roi)}</td>
+    <td class="wide">${short(trade_count)}</td></tr>`;
 }
 
 type FillsProps = { readonly fills: Fills | undefined; readonly error: string | null };
@@ -79,7 +94,7 @@ function FillTable({ fills, error }: FillsProps): VNode {
       <th scope="col">Size</th><th scope="col" class="wide">Time</th></tr></thead>
     <tbody>${fills.map(
       (fill, index) => html`<tr key=${index}>
-        <th scope="row"><${Link} to=${`/markets/${fill.market_id}`}>${fill.market_title}</${Link}></th>
+        <th scope="row"><${Link} to=${`/markets/${fill.market_id}`}><bdi>${fill.market_title}</bdi></${Link}></th>
         <td class="wide">${fill.user_handle}</td>
         <td>${fill.side === 'BUY' ? 'bought' : 'sold'} ${fill.outcome} at ${fill.price_cents}¢</td>
         <td>${dollars(Number(fill.size_usd))}</td><td class="wide"><${When} time=${fill.filled_at} /></td></tr>`,

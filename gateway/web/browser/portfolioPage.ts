@@ -1,19 +1,22 @@
-/** The holdings of the account: its funds, its positions and open orders, and the payouts that it may claim. */
+/** The holdings of the account: its worth and gain, its positions and open orders, what it may claim, its history. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Balances, Pnl24h, Position, Redeemable, UserOrder } from '../../../shared/client/types.ts';
+import type { Balances, FundMovements, Pnl24h, Position, Redeemable, UserOrder } from '../../../shared/client/types.ts';
 import { useAccountChanges } from './accountChanges.ts';
+import { OrdersPast } from './activityPage.ts';
 import { useLoaded } from './api.ts';
 import { Claims } from './claims.ts';
-import { signed, units } from './format.ts';
+import { gain, signed, units } from './format.ts';
+import { GainChart } from './gainChart.ts';
 import { useMarkets } from './markets.ts';
 import { openOrders } from './openOrders.ts';
 import { OwnOrders } from './ownOrders.ts';
-import { Positions } from './positions.ts';
+import { Positions, useWorths } from './positions.ts';
 import { useTitle } from './router.ts';
 import { ask, useVisitor } from './session.ts';
 import { SignInFirst } from './waiting.ts';
+import { gainOfAll, type Value, worthOfAll } from './worth.ts';
 
 type Facts = {
   readonly balances: Balances;
@@ -21,11 +24,15 @@ type Facts = {
   readonly positions: readonly Position[];
   readonly orders: readonly UserOrder[];
   readonly redeemable: readonly Redeemable[];
+  readonly paidMicro: bigint | null;
 };
 
 /** Payouts and deposits come without an event. */
 const REFRESH_SECONDS = 10;
-const MOST_POSITIONS = 200;
+/** An account with more positions, also past ones, is a program's. */
+const MOST_POSITIONS = 1000;
+const MOVEMENTS_A_PAGE = 100;
+const MOST_MOVEMENTS = 1000;
 
 export function PortfolioPage(): VNode {
   useTitle('Portfolio');
@@ -38,43 +45,69 @@ function Portfolio(): VNode {
   const [round, setRound] = useState(0);
   const events = useAccountChanges();
   const { value, error } = useLoaded<Facts>('portfolio', loadFacts, REFRESH_SECONDS, round + events);
-  const markets = useMarkets(value === null ? [] : [...value.positions, ...value.orders, ...value.redeemable]);
+  const held = (value?.positions ?? []).filter(({ quantity }) => quantity !== '0');
+  const markets = useMarkets(value === null ? [] : [...held, ...value.orders, ...value.redeemable]);
+  const worths = useWorths(held, markets);
   const reload = (): void => setRound((before) => before + 1);
   if (value === null) return html`<h1>Portfolio</h1><p class="quiet">${error ?? 'Loading …'}</p>`;
   return html`
     <h1>Portfolio</h1>
     ${error !== null && html`<p class="quiet">${error}</p>`}
-    <${Funds} facts=${value} />
+    <${Sums} facts=${value} worths=${worths} />
     <${Claims} redeemable=${value.redeemable} markets=${markets} onChanged=${reload} />
+    <${GainChart} round=${round + events} />
     <section class="panel"><h2>Positions</h2>
-      <${Positions} positions=${value.positions} markets=${markets} />
+      <${Positions} positions=${held} worths=${worths} markets=${markets} />
       ${
         value.positions.length === MOST_POSITIONS &&
-        html`<p class="quiet">Only the first ${MOST_POSITIONS} are shown.</p>`
+        html`<p class="quiet">Only the first ${MOST_POSITIONS} are counted.</p>`
       }</section>
     <section class="panel"><h2>Open orders</h2>
       <${OwnOrders} orders=${value.orders} markets=${markets} onChanged=${reload} /></section>
+    <${OrdersPast} />
   `;
 }
 
 async function loadFacts(): Promise<Facts> {
-  const [balances, pnl, positions, orders, redeemable] = await Promise.all([
+  const [balances, pnl, positions, orders, redeemable, paidMicro] = await Promise.all([
     ask<Balances>('GET', '/v1/user/balances'),
     ask<Pnl24h>('GET', '/v1/user/portfolio/pnl-24h'),
     ask<Position[]>('GET', `/v1/user/positions?limit=${MOST_POSITIONS}`),
     openOrders(),
     ask<Redeemable[]>('GET', '/v1/user/redeemable'),
+    paidIn(),
   ]);
-  return { balances, pnl, positions, orders, redeemable };
+  return { balances, pnl, positions, orders, redeemable, paidMicro };
 }
 
-function Funds({ facts: { balances, pnl } }: { readonly facts: Facts }): VNode {
+/** The sum that the account's person has paid in, less what was paid out; null if it takes too many reads. */
+async function paidIn(): Promise<bigint | null> {
+  let paid = 0n;
+  for (let offset = 0; offset < MOST_MOVEMENTS; offset += MOVEMENTS_A_PAGE) {
+    const path = `/v1/user/fund-movements?limit=${MOVEMENTS_A_PAGE}&offset=${offset}`;
+    const { movements } = await ask<FundMovements>('GET', path);
+    for (const { type, amount_usdc_micro } of movements) {
+      if (type === 'deposit') paid += BigInt(amount_usdc_micro);
+      if (type === 'withdrawal') paid -= BigInt(amount_usdc_micro);
+    }
+    if (movements.length < MOVEMENTS_A_PAGE) return paid;
+  }
+  return null;
+}
+
+type SumsProps = { readonly facts: Facts; readonly worths: readonly Value[] };
+
+function Sums({ facts: { balances, pnl, paidMicro }, worths }: SumsProps): VNode {
+  const usdc = BigInt(balances.usdc.available) + BigInt(balances.usdc.reserved);
+  const ever = gainOfAll(usdc, worths, paidMicro);
   const shown: readonly (readonly [string, string])[] = [
+    ['Value', `$${units(usdc + worthOfAll(worths))}`],
     ['Available', `$${units(balances.usdc.available)}`],
     ['In open orders', `$${units(balances.usdc.reserved)}`],
-    ['Last 24 hours', `${signed(pnl.pnl_24h_usdc)} USDC (${pnl.pnl_24h_pct}%)`],
+    ['Gain of 24 hours', `${signed(pnl.pnl_24h_usdc)} USDC (${pnl.pnl_24h_pct}%)`],
+    ['Gain of all time', ever === null ? '–' : `${gain(ever)} USDC`],
   ];
-  return html`<dl class="facts panel">${shown.map(
+  return html`<dl class="facts sums panel">${shown.map(
     ([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`,
   )}</dl>`;
 }

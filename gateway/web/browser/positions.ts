@@ -1,33 +1,65 @@
-/** The positions of the account: their cost, their worth at present prices, and the gain. */
+/** The positions of the account: their cost, their worth at present prices, the gain, and a way to sell them. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import type { Market, Position } from '../../../shared/client/types.ts';
-import { bestPrices, useLoaded } from './api.ts';
+import { sumToDecimal } from '../../../shared/base/units.ts';
+import type { Market, Position, Ticker } from '../../../shared/client/types.ts';
+import { bestPrices, get, useLoaded } from './api.ts';
 import { cents, gain, outcomeName, units } from './format.ts';
 import { Link } from './router.ts';
 import { type Value, worthOf } from './worth.ts';
 
 const PRICES_SECONDS = 10;
+const HALF = '0.5';
+/** Markets without a middle of the book, whose last price is asked for one by one. */
+const MOST_TICKERS = 20;
+
+/** The worth of each position, at the prices of RULES.md 14.25. */
+export function useWorths(held: readonly Position[], markets: ReadonlyMap<string, Market>): readonly Value[] {
+  const ids = [...new Set(held.map(({ market_id }) => market_id))];
+  const open = ids.filter((id) => markets.get(id)?.payouts === undefined);
+  const { value: marks } = useLoaded(`worth ${open.join()}`, () => loadMarks(open), PRICES_SECONDS);
+  return held.map((position) => {
+    const payouts = markets.get(position.market_id)?.payouts;
+    const mark = payouts === undefined ? marks?.get(position.market_id) : sumToDecimal(BigInt(payouts[0]));
+    const worth = worthOf(position, mark === undefined ? undefined : { midpoint: mark });
+    // The decision has realized it (RULES.md 13.11).
+    return payouts === undefined ? worth : { ...worth, gainMicro: 0n };
+  });
+}
+
+/** The middle of the book of Yes, or without one the last price, or before any trade half a USDC. */
+async function loadMarks(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const best = await bestPrices(ids);
+  const marks = new Map<string, string>();
+  let asked = 0;
+  for (const id of ids) {
+    let mark = best.get(id)?.midpoint ?? null;
+    if (mark === null && asked < MOST_TICKERS) {
+      asked += 1;
+      mark = (await get<Ticker>(`/v1/markets/${id}/ticker`)).last_price ?? HALF;
+    }
+    if (mark !== null) marks.set(id, mark);
+  }
+  return marks;
+}
 
 type PositionsProps = {
+  /** Those with tokens. */
   readonly positions: readonly Position[];
+  readonly worths: readonly Value[];
   readonly markets: ReadonlyMap<string, Market>;
 };
 
-export function Positions({ positions, markets }: PositionsProps): VNode {
-  const held = positions.filter(({ quantity }) => quantity !== '0');
-  const ids = [...new Set(held.map(({ market_id }) => market_id))];
-  const { value: prices } = useLoaded(`worth ${ids.join()}`, () => bestPrices(ids), PRICES_SECONDS);
-  if (held.length === 0) return html`<p class="quiet">You have no positions.</p>`;
-  const values = held.map((position) => worthOf(position, prices?.get(position.market_id)));
+export function Positions({ positions, worths, markets }: PositionsProps): VNode {
+  if (positions.length === 0) return html`<p class="quiet">You have no positions.</p>`;
   return html`<table><caption class="unseen">Your positions</caption>
     <thead><tr><th scope="col">Market</th><th scope="col">Tokens</th><th scope="col" class="wide">Bought at</th>
       <th scope="col">Worth now</th><th scope="col">Gain</th><th scope="col" class="wide">Realised</th></tr></thead>
-    <tbody>${held.map(
-      (position, index) => html`<${PositionRow} key=${position.id} position=${position} value=${values[index]}
+    <tbody>${positions.map(
+      (position, index) => html`<${PositionRow} key=${position.id} position=${position} value=${worths[index]}
         market=${markets.get(position.market_id)} />`,
     )}</tbody>
-    ${held.length > 1 && html`<${Totals} values=${values} />`}</table>`;
+    ${positions.length > 1 && html`<${Totals} values=${worths} />`}</table>`;
 }
 
 type PositionRowProps = {
@@ -38,8 +70,16 @@ type PositionRowProps = {
 
 function PositionRow({ position, value: { worthMicro, gainMicro }, market }: PositionRowProps): VNode {
   const { market_id, outcome_index, quantity, average_entry_price: entry, realized_pnl: realized } = position;
+  const place = `/markets/${market_id}`;
+  const title = market?.title ?? 'Market';
   return html`<tr>
-    <th scope="row"><${Link} to=${`/markets/${market_id}`}>${market?.title ?? 'Market'}</${Link}></th>
+    <th scope="row"><${Link} to=${place}><bdi>${title}</bdi></${Link}>${' '}
+      ${
+        market?.status === 'active'
+          ? html`<${Link} to=${`${place}?outcome=${outcome_index}&side=sell`} class="button small"
+              aria-label=${`Sell ${outcomeName(market, outcome_index)} of ${title}`}>Sell</${Link}>`
+          : market !== undefined && html`<span class="tag">${market.status}</span>`
+      }</th>
     <td>${units(quantity)} ${outcomeName(market, outcome_index)}</td>
     <td class="wide">${entry === null ? '–' : cents(entry)}</td>
     <td>${worthMicro === null ? '–' : `$${units(worthMicro)}`}</td>

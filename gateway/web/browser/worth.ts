@@ -23,6 +23,17 @@ export function worthOf(
   return { worthMicro, gainMicro: floorOf(atomic * (price - scaled(average_entry_price))) };
 }
 
+/** @returns the worth of those that are known */
+export function worthOfAll(values: readonly Value[]): bigint {
+  return values.reduce((sum, { worthMicro }) => sum + (worthMicro ?? 0n), 0n);
+}
+
+/** The worth of an account less what its person has paid in: fees are lost. Null while a part is not known. */
+export function gainOfAll(usdcMicro: bigint, values: readonly Value[], paidMicro: bigint | null): bigint | null {
+  if (paidMicro === null || values.some(({ worthMicro }) => worthMicro === null)) return null;
+  return usdcMicro + worthOfAll(values) - paidMicro;
+}
+
 /** Plain division rounds towards zero, which would make losses smaller. */
 function floorOf(product: bigint): bigint {
   return product / SCALE - (product < 0n && product % SCALE !== 0n ? 1n : 0n);

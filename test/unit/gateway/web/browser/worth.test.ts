@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { worthOf } from '../../../../../gateway/web/browser/worth.ts';
+import { gainOfAll, worthOf, worthOfAll } from '../../../../../gateway/web/browser/worth.ts';
 
 const POSITION = { outcome_index: 0, quantity: '9950000', average_entry_price: '0.65000000' } as const;
 
@@ -24,4 +24,12 @@ test('a one-sided book gives no worth, and tokens that were not bought have no g
   assert.deepEqual(worthOf(POSITION, undefined), { worthMicro: null, gainMicro: null });
   const free = { ...POSITION, average_entry_price: null };
   assert.deepEqual(worthOf(free, { midpoint: '0.5' }), { worthMicro: 4_975_000n, gainMicro: null });
+});
+
+test('the gain of all time is the worth less what was paid in, and unknown while a part is', () => {
+  const values = [{ worthMicro: 1_741_250n, gainMicro: null }];
+  assert.equal(gainOfAll(98_000_000n, values, 100_000_000n), -258_750n);
+  assert.equal(gainOfAll(98_000_000n, values, null), null);
+  assert.equal(gainOfAll(98_000_000n, [{ worthMicro: null, gainMicro: null }], 0n), null);
+  assert.equal(worthOfAll([...values, { worthMicro: null, gainMicro: null }]), 1_741_250n);
 });
