@@ -10,6 +10,7 @@ import * as codes from '../../shared/base/codes.ts';
 import { E, OK } from '../../shared/base/errors.ts';
 import { ADDRESS_BYTES } from '../../shared/base/hex.ts';
 import { bpsFloor, MAX_SAFE } from '../../shared/base/int.ts';
+import { ownTicks } from '../../shared/base/orderMath.ts';
 import * as commands from '../../shared/wire/commands.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import { MOST_HASHES, NO_ENTRY } from '../book/hashIndex.ts';
@@ -24,12 +25,12 @@ import { freedBy, leftOf, sellsAllLots } from './holdings.ts';
 import { LookAhead } from './lookAhead.ts';
 import { refuseMarketEnd, refuseMarketPatch } from './marketRefusals.ts';
 import { debitOf } from './moving.ts';
-import { groupIn, isBidInYes } from './orderCommand.ts';
+import { groupIn } from './orderCommand.ts';
 import { onlyShrinks, refuseStage } from './stages.ts';
 import type { ShardState } from './state.ts';
 import { refuseUnwinding } from './unwinding.ts';
 
-const { isDecided, MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, STAGE, TIME_IN_FORCE } = codes;
+const { isDecided, isImmediate, MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, STAGE, TIME_IN_FORCE } = codes;
 const {
   ANY_COMMAND,
   CANCEL_TOMBSTONE,
@@ -46,6 +47,7 @@ const {
   REPLACE_ELSEWHERE,
   REPLACE_MODE,
   feeIn,
+  isBidInYes,
   kindBits,
   kindOutcome,
   kindSide,
@@ -302,15 +304,14 @@ export class Admission {
   #checkMatching(market: Market, words: Uint32Array, word: number, admitted: Admitted): number {
     const { limitTicks, quantityLots } = admitted;
     const kind = words[word + PLACE.kind];
-    const outcome = kindOutcome(kind);
     const isBid = isBidInYes(kind);
-    const yesTicks = outcome === OUTCOME.YES ? limitTicks : market.ticksPerUnit - limitTicks;
+    const yesTicks = ownTicks(kindOutcome(kind), limitTicks, market.ticksPerUnit);
     const mustRest = market.stage !== STAGE.OPEN || this.arrivedMs < this.postOnlyUntilMs;
     if (mustRest && market.book.crosses(isBid, yesTicks)) return E.POST_ONLY_PHASE;
     const isPostOnly = (kindBits(kind) & PLACE_BIT_POST_ONLY) !== 0;
     if (isPostOnly && market.book.crosses(isBid, yesTicks)) return E.POST_ONLY_WOULD_CROSS;
     const timeInForce = kindTimeInForce(kind);
-    if (timeInForce !== TIME_IN_FORCE.FOK && timeInForce !== TIME_IN_FORCE.FAK) return OK;
+    if (!isImmediate(timeInForce)) return OK;
 
     this.#lookAhead.run(market, words, word, admitted);
     const lots = admitted.reachableLots;

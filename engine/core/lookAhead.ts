@@ -19,10 +19,10 @@ import type { Groups } from '../book/orderGroups.ts';
 import type { Orders } from '../book/orders.ts';
 import * as rows from '../book/orders.ts';
 import type { Admitted } from './admitted.ts';
-import { groupIn, isBidInYes, selfTradeMode } from './orderCommand.ts';
+import { groupIn, selfTradeMode } from './orderCommand.ts';
 
 const { OUTCOME, SELF_TRADE, TIME_IN_FORCE } = codes;
-const { ANY_COMMAND, COMMAND, NO_GROUP, kindOutcome, kindTimeInForce } = commands;
+const { ANY_COMMAND, COMMAND, NO_GROUP, isBidInYes, kindOutcome, kindTimeInForce } = commands;
 const { PLACE } = COMMAND;
 const { DOUBLE_SHIFT, NONE, SLOT_STATE, WORD_SHIFT } = rows;
 

@@ -1,24 +1,8 @@
 /** Facts about an order that its command holds in packed form. */
-import * as codes from '../../shared/base/codes.ts';
 import * as commands from '../../shared/wire/commands.ts';
 
-const { OUTCOME, SIDE } = codes;
-const {
-  COMMAND,
-  EXTENDED_PLACE,
-  NO_GROUP,
-  PLACE_BIT_EXTENDED,
-  PLACE_SELF_TRADE_SHIFT,
-  kindBits,
-  kindOutcome,
-  kindSide,
-} = commands;
+const { COMMAND, EXTENDED_PLACE, NO_GROUP, PLACE_BIT_EXTENDED, PLACE_SELF_TRADE_SHIFT, kindBits } = commands;
 const { PLACE } = COMMAND;
-
-/** 1 for an order that bids for Yes: BUY Yes or SELL No. */
-export function isBidInYes(kind: number): number {
-  return (kindSide(kind) === SIDE.BUY) === (kindOutcome(kind) === OUTCOME.YES) ? 1 : 0;
-}
 
 /** One of SELF_TRADE. */
 export function selfTradeMode(kind: number): number {

@@ -12,7 +12,6 @@ import type { Market } from '../book/market.ts';
 import * as rows from '../book/orders.ts';
 import type { Admitted } from './admitted.ts';
 import { NOT_STOPPED } from './matcher.ts';
-import { isBidInYes } from './orderCommand.ts';
 import { keepsNonce } from './rules.ts';
 import type { ShardState } from './state.ts';
 
@@ -24,6 +23,7 @@ const {
   NO_GROUP,
   PLACE_BIT_EXTENDED,
   REPLACE_MODE,
+  isBidInYes,
   kindBits,
   kindOutcome,
   kindSide,

@@ -15,7 +15,7 @@
  */
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
-import { type CloseReason, closedStatus, ORDER_STATUS } from '../../shared/base/codes.ts';
+import { type CloseReason, closedStatus, ORDER_STATUS, statusOfFills } from '../../shared/base/codes.ts';
 import { HASH_BYTES } from '../../shared/base/hex.ts';
 import { ID_KIND, writeTimeOrderedId } from '../../shared/base/ids.ts';
 import { addSafe, mulSafe } from '../../shared/base/int.ts';
@@ -138,7 +138,7 @@ export class OrderProjection {
     order.feeBps = words[word + EVENT.ORDER.feeBps];
     order.expirationSec = readSafe(words, word + EVENT.ORDER.expirationSec);
     order.slot = slot;
-    order.status = isFilled ? ORDER_STATUS.PARTIALLY_FILLED : ORDER_STATUS.OPEN;
+    order.status = statusOfFills(quantityLots, remainingLots);
     order.reason = null;
     this.#placed.push(order);
     this.#occupy(slot, order);

@@ -11,9 +11,10 @@
 import { assert } from '../../shared/base/assert.ts';
 import { SIDE } from '../../shared/base/codes.ts';
 import { addSafe } from '../../shared/base/int.ts';
-import { kindSide } from '../../shared/wire/commands.ts';
+import { ownTicks } from '../../shared/base/orderMath.ts';
+import { isBidInYes, kindOutcome, kindSide } from '../../shared/wire/commands.ts';
 import { NONE } from './growingColumn.ts';
-import { isBid, mirrorTicks, type OpenOrders } from './orderViews.ts';
+import type { OpenOrders } from './orderViews.ts';
 
 /** The result of a search for a tick when the side has none. Ticks start at 1. */
 export const NO_TICK = 0;
@@ -160,12 +161,12 @@ export class Book {
   }
 
   sideOf(from: OpenOrders, slot: number): BookSide {
-    return isBid(from.kind[slot]) ? this.bids : this.asks;
+    return isBidInYes(from.kind[slot]) === 1 ? this.bids : this.asks;
   }
 
   /** The tick of the order's level, in Yes terms. */
   tickOf(from: OpenOrders, slot: number): number {
-    return mirrorTicks(from.kind[slot], from.limitTicks[slot], this.ticksPerUnit);
+    return ownTicks(kindOutcome(from.kind[slot]), from.limitTicks[slot], this.ticksPerUnit);
   }
 }
 

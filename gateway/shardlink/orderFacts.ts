@@ -1,5 +1,5 @@
 /** The facts of an open order in the form that shared/base/orderMath.ts computes with. */
-import { ORDER_STATUS, SIDE } from '../../shared/base/codes.ts';
+import { SIDE, statusOfFills } from '../../shared/base/codes.ts';
 import { HASH_BYTES } from '../../shared/base/hex.ts';
 import type { OrderFacts } from '../../shared/base/orderMath.ts';
 import { kindBits, kindOutcome, kindSide, kindTimeInForce, PLACE_BIT_POST_ONLY } from '../../shared/wire/commands.ts';
@@ -52,7 +52,7 @@ export function openOrderFacts(views: Views, orders: OrderColumns, slot: number)
     quantityLots,
     remainingLots,
     filledNotionalMicro: orders.filledNotionalMicro[slot],
-    status: remainingLots === quantityLots ? ORDER_STATUS.OPEN : ORDER_STATUS.PARTIALLY_FILLED,
+    status: statusOfFills(quantityLots, remainingLots),
     createdMs: orders.createdMs[slot],
     orderSequence: orders.orderSequence[slot],
     clientOrderId: orders.clientIdOf(slot),

@@ -15,10 +15,10 @@
  *   ORDERVIEW-6  The listed orders of each pair and of each account are counted.
  */
 import { assert } from '../../shared/base/assert.ts';
-import { OUTCOME } from '../../shared/base/codes.ts';
 import { ID_KIND, timeOrderedId } from '../../shared/base/ids.ts';
+import { ownTicks } from '../../shared/base/orderMath.ts';
 import { readClientId } from '../../shared/wire/clientId.ts';
-import { kindOutcome, kindSide, NO_GROUP } from '../../shared/wire/commands.ts';
+import { kindOutcome, NO_GROUP } from '../../shared/wire/commands.ts';
 import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import { grown, NONE } from './growingColumn.ts';
@@ -199,9 +199,9 @@ export class OpenOrders {
 
   fill(slot: number, lots: number, remainingLots: number, yesTicks: number, ticksPerUnit: number): void {
     assert(this.remainingLots[slot] - lots === remainingLots, 'ORDERVIEW-4: a fill reduces the remaining lots');
-    const ownTicks = mirrorTicks(this.kind[slot], yesTicks, ticksPerUnit);
+    const ticks = ownTicks(kindOutcome(this.kind[slot]), yesTicks, ticksPerUnit);
     this.remainingLots[slot] = remainingLots;
-    this.filledNotionalMicro[slot] += lots * ownTicks;
+    this.filledNotionalMicro[slot] += lots * ticks;
     this.changes[slot]++;
   }
 
@@ -287,16 +287,6 @@ export class OpenOrders {
     this.#listPrevious = grown(this.#listPrevious, slots);
     this.#listNext = grown(this.#listNext, slots);
   }
-}
-
-/** In Yes terms a bid buys Yes or sells No: side and outcome have the same number. */
-export function isBid(kind: number): boolean {
-  return kindSide(kind) === kindOutcome(kind);
-}
-
-/** Converts ticks from an order's own outcome to Yes terms, or back: the mirror is its own inverse. */
-export function mirrorTicks(kind: number, ticks: number, ticksPerUnit: number): number {
-  return kindOutcome(kind) === OUTCOME.YES ? ticks : ticksPerUnit - ticks;
 }
 
 function isListed(state: number): boolean {

@@ -5,8 +5,8 @@
  */
 import { ORDER_STATUS } from '../../shared/base/codes.ts';
 import { ID_KIND, writeTimeOrderedId } from '../../shared/base/ids.ts';
-import { remainingAmount } from '../../shared/base/orderMath.ts';
-import { kindSide, kindTimeInForce } from '../../shared/wire/commands.ts';
+import { ownTicks, remainingAmount } from '../../shared/base/orderMath.ts';
+import { kindOutcome, kindSide, kindTimeInForce } from '../../shared/wire/commands.ts';
 import {
   ENTRY_ANSWER,
   entryType,
@@ -17,7 +17,7 @@ import {
 } from '../../shared/wire/entry.ts';
 import { RecordBuffer, writeSafe } from '../../shared/wire/record.ts';
 import { HASH_WORDS } from '../shardlink/openOrderIndex.ts';
-import { mirrorTicks, type OpenOrders } from '../shardlink/orderViews.ts';
+import type { OpenOrders } from '../shardlink/orderViews.ts';
 import type { ShardReply } from '../shardlink/reply.ts';
 import type { Views } from '../shardlink/views.ts';
 import type { OrderTerms } from '../trading/orderTerms.ts';
@@ -115,13 +115,13 @@ function writeFill(
   ticksPerUnit: number,
 ): void {
   const lots = result.lots[at];
-  const ownTicks = mirrorTicks(orders.kind[result.slot], result.yesTicks[at], ticksPerUnit);
+  const ticks = ownTicks(kindOutcome(orders.kind[result.slot]), result.yesTicks[at], ticksPerUnit);
   const tradeId = (word + PLACED_FILL.tradeId) * 4;
   writeTimeOrderedId(bytes, tradeId, result.timeMs, shard, ID_KIND.TRADE, result.tradeSequence[at]);
   writeOrderId(bytes, word + PLACED_FILL.makerOrderId, orders, result.makerSlot[at]);
   writeSafe(words, word + PLACED_FILL.quantityAtomic, lots * ticksPerUnit);
-  writeSafe(words, word + PLACED_FILL.notionalMicro, lots * ownTicks);
-  words[word + PLACED_FILL.priceTicks] = ownTicks;
+  writeSafe(words, word + PLACED_FILL.notionalMicro, lots * ticks);
+  words[word + PLACED_FILL.priceTicks] = ticks;
   words[word + PLACED_FILL.matchType] = result.matchType[at];
 }
 

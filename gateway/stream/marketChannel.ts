@@ -13,10 +13,11 @@
 import { assert } from '../../shared/base/assert.ts';
 import type { CloseReason, Outcome } from '../../shared/base/codes.ts';
 import { CLOSE_REASON, OUTCOME } from '../../shared/base/codes.ts';
-import { kindOutcome, kindSide } from '../../shared/wire/commands.ts';
+import { ownTicks } from '../../shared/base/orderMath.ts';
+import { isBidInYes, kindOutcome, kindSide } from '../../shared/wire/commands.ts';
 import { writeSafe } from '../../shared/wire/record.ts';
 import { type Book, NO_TICK } from '../shardlink/bookViews.ts';
-import { isBid, mirrorTicks, type OpenOrders } from '../shardlink/orderViews.ts';
+import type { OpenOrders } from '../shardlink/orderViews.ts';
 import { BookChecksum } from './checksum.ts';
 import { FrameLog } from './frameLog.ts';
 import { bboFrame, bookFrame, recordFrame, type StreamMarket } from './marketFrames.ts';
@@ -126,8 +127,8 @@ export class MarketChannel {
       return;
     }
     const orderKind = orders.kind[slot];
-    const isBidOrder = isBid(orderKind);
-    const yesTicks = mirrorTicks(orderKind, orders.limitTicks[slot], this.market.ticksPerUnit);
+    const isBidOrder = isBidInYes(orderKind) === 1;
+    const yesTicks = ownTicks(kindOutcome(orderKind), orders.limitTicks[slot], this.market.ticksPerUnit);
     const book = this.#bookOf();
     assert(book !== undefined, 'channel: a market with a delta has a book');
     const side = isBidOrder ? book.bids : book.asks;

@@ -11,6 +11,7 @@
 import { CLIENT_ORDER_ID_FORM } from '../../shared/api/fields.ts';
 import type { PlacementBody } from '../../shared/api/orders.ts';
 import {
+  isImmediate,
   MAX_EXPIRATION_SEC,
   MAX_ORDER_AMOUNT,
   OUTCOME,
@@ -82,7 +83,7 @@ export class BinaryOrder implements OrderTerms {
   }
 
   get isImmediate(): boolean {
-    return commands.kindTimeInForce(this.kind) >= TIME_IN_FORCE.FOK;
+    return isImmediate(commands.kindTimeInForce(this.kind));
   }
 
   get makerAmount(): number {

@@ -4,7 +4,7 @@
  * the query pool.
  */
 import type Database from 'better-sqlite3';
-import { ORDER_STATUS } from '../../shared/base/codes.ts';
+import { ORDER_STATUS, statusOfFills } from '../../shared/base/codes.ts';
 import { bytesToUuid } from '../../shared/base/hex.ts';
 import { ownTicks } from '../../shared/base/orderMath.ts';
 import { ORDER_KEYS } from '../../shared/tables/orderKeys.ts';
@@ -87,8 +87,7 @@ export class KeyQueries {
     const remainingLots = facts.quantityLots - filledLots;
     // No later record changed the order, so the record that placed it also cancelled it.
     const isCancelled = facts.status === ORDER_STATUS.CANCELLED && row.shard_sequence === row.placed_sequence;
-    const standing =
-      remainingLots === 0 ? ORDER_STATUS.FILLED : filledLots > 0 ? ORDER_STATUS.PARTIALLY_FILLED : ORDER_STATUS.OPEN;
+    const standing = statusOfFills(facts.quantityLots, remainingLots);
     const status = isCancelled && filledLots === 0 ? ORDER_STATUS.CANCELLED : standing;
     const filledNotionalMicro = fills.reduce((sum, fill) => sum + fill.lots * fill.ownTicks, 0);
     const isAmend = order.route === EXT_ROUTE.AMEND;

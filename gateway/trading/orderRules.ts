@@ -3,7 +3,7 @@
  * Everything that depends on the state of a book or an account is left to the shard.
  */
 import type { PlacementBody } from '../../shared/api/orders.ts';
-import { MAX_ORDER_AMOUNT, OUTCOME } from '../../shared/base/codes.ts';
+import { isImmediate, MAX_ORDER_AMOUNT, OUTCOME, TIME_IN_FORCE } from '../../shared/base/codes.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import { MAX_SAFE } from '../../shared/base/int.ts';
 import type { Refusal } from '../base/refusal.ts';
@@ -16,17 +16,22 @@ export function refuseCombination(body: PlacementBody): Refusal | null {
   if (minTakerNet > MAX_ORDER_AMOUNT) {
     return invalid('invalid min_taker_net', 'min_taker_net', 'maximum', body.min_taker_net);
   }
-  const isImmediate = body.time_in_force === 'FOK' || body.time_in_force === 'FAK';
-  if (isImmediate && body.post_only === true) {
+  const mayRest = !isImmediateBody(body);
+  if (!mayRest && body.post_only === true) {
     return invalid('post_only cannot be combined with FOK or FAK', 'post_only', 'combination', true);
   }
-  if (!isImmediate && minTakerNet !== 0) {
+  if (mayRest && minTakerNet !== 0) {
     return invalid('min_taker_net is for FOK and FAK orders', 'min_taker_net', 'combination', body.min_taker_net);
   }
   if (body.time_in_force === 'GTD' && (body.expiration ?? 0) === 0) {
     return { row: ERRORS.GTD_NEEDS_EXPIRATION, details: { field: 'expiration', rule: 'required' } };
   }
   return null;
+}
+
+/** True for an order that never rests. */
+export function isImmediateBody({ time_in_force: timeInForce = 'GTC' }: PlacementBody): boolean {
+  return isImmediate(TIME_IN_FORCE[timeInForce]);
 }
 
 /** Returns the reason why the body's token is not the one of its outcome in this market; null if it is. */

@@ -9,7 +9,7 @@ import type { Catalog, MarketEntry } from '../markets/catalog.ts';
 import type { ShardReply } from '../shardlink/reply.ts';
 import type { Views } from '../shardlink/views.ts';
 import type { OrderEncoder, PlacementExtras, Placer } from './encodeOrder.ts';
-import { refuseCombination, refuseToken } from './orderRules.ts';
+import { isImmediateBody, refuseCombination, refuseToken } from './orderRules.ts';
 
 /** Writes the answer to an accepted order from the views, instead of a JSON body. */
 export type AcceptedSink = { accepted(views: Views, reply: ShardReply, terms: OrderTerms): void };
@@ -48,8 +48,7 @@ export class JsonOrder implements OrderTerms {
   }
 
   get isImmediate(): boolean {
-    const { time_in_force: timeInForce } = this.body;
-    return timeInForce === 'FOK' || timeInForce === 'FAK';
+    return isImmediateBody(this.body);
   }
 
   get makerAmount(): number {

@@ -3,10 +3,11 @@ import type { AmendResponse, Fill, PlacementResponse, ReplacedOrder } from '../.
 import { MATCH_TYPE_NAMES, ORDER_STATUS, ORDER_STATUS_NAMES } from '../../shared/base/codes.ts';
 import { toHex } from '../../shared/base/hex.ts';
 import { ID_KIND, timeOrderedId } from '../../shared/base/ids.ts';
-import { limitPrice, type OrderFacts, remainingAmount } from '../../shared/base/orderMath.ts';
+import { limitPrice, type OrderFacts, ownTicks, remainingAmount } from '../../shared/base/orderMath.ts';
 import { tickToPrice } from '../../shared/base/units.ts';
+import { kindOutcome } from '../../shared/wire/commands.ts';
 import { openOrderFacts } from '../shardlink/orderFacts.ts';
-import { mirrorTicks, type OpenOrders } from '../shardlink/orderViews.ts';
+import type { OpenOrders } from '../shardlink/orderViews.ts';
 import type { RecordResult } from '../shardlink/recordResult.ts';
 import type { ShardReply } from '../shardlink/reply.ts';
 import type { Views } from '../shardlink/views.ts';
@@ -137,6 +138,6 @@ function fillAt(orders: OpenOrders, result: RecordResult, at: number, ticksPerUn
     makerOrderId: orders.orderId(result.makerSlot[at]),
     matchType: result.matchType[at],
     lots: result.lots[at],
-    ownTicks: mirrorTicks(orders.kind[result.slot], result.yesTicks[at], ticksPerUnit),
+    ownTicks: ownTicks(kindOutcome(orders.kind[result.slot]), result.yesTicks[at], ticksPerUnit),
   };
 }

@@ -8,7 +8,7 @@
  */
 import type { PlacementBody } from '../../shared/api/orders.ts';
 import { assert } from '../../shared/base/assert.ts';
-import { OUTCOME, type Side, TIME_IN_FORCE } from '../../shared/base/codes.ts';
+import { isImmediate, OUTCOME, type Side } from '../../shared/base/codes.ts';
 import { COMMAND, kindOutcome, kindSide, kindTimeInForce } from '../../shared/wire/commands.ts';
 import { bodyOfRecord } from '../../shared/wire/entryBody.ts';
 import { readSafe } from '../../shared/wire/record.ts';
@@ -19,7 +19,6 @@ import { refuseToken } from './orderRules.ts';
 import type { OrderTerms } from './orderTerms.ts';
 
 const { PLACE } = COMMAND;
-const { FOK } = TIME_IN_FORCE;
 
 /** An order from a reader; its words are a PLACE without its header. */
 export type ReadPlacement = {
@@ -67,7 +66,7 @@ export class UsualOrder implements OrderTerms, ReadPlacement {
   }
 
   get isImmediate(): boolean {
-    return kindTimeInForce(this.kind) >= FOK;
+    return isImmediate(kindTimeInForce(this.kind));
   }
 
   get body(): PlacementBody {

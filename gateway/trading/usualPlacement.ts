@@ -18,7 +18,7 @@ import { endOfDigits, endOfText, isQuoted, readHex, readUuid, skipSpace, startsW
 import { TokenBytes } from './tokenTexts.ts';
 
 const { PLACE } = commands.COMMAND;
-const { FOK, GTD } = codes.TIME_IN_FORCE;
+const { GTD } = codes.TIME_IN_FORCE;
 const CLIENT_ID = new RegExp(CLIENT_ORDER_ID_FORM);
 const SIGNATURE_BYTES = 65;
 const MAX_UINT32 = 0xffff_ffff;
@@ -103,7 +103,7 @@ export class UsualPlacements {
     const kind = this.#kind >>> 0;
     const timeInForce = commands.kindTimeInForce(kind);
     const isPostOnly = (commands.kindBits(kind) & commands.PLACE_BIT_POST_ONLY) !== 0;
-    return timeInForce >= FOK ? isPostOnly : timeInForce === GTD && !this.#hasExpiration;
+    return codes.isImmediate(timeInForce) ? isPostOnly : timeInForce === GTD && !this.#hasExpiration;
   }
 
   /** Orders are often for the market of the order before. */

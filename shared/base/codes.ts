@@ -13,6 +13,11 @@ export type Outcome = (typeof OUTCOME)[keyof typeof OUTCOME];
 export const TIME_IN_FORCE = { GTC: 0, GTD: 1, FOK: 2, FAK: 3 } as const;
 export const TIME_IN_FORCE_NAMES = ['GTC', 'GTD', 'FOK', 'FAK'] as const;
 
+/** True for an order that never rests. */
+export function isImmediate(timeInForce: number): boolean {
+  return timeInForce === TIME_IN_FORCE.FOK || timeInForce === TIME_IN_FORCE.FAK;
+}
+
 export const SELF_TRADE = { NONE: 0, CANCEL_NEWEST: 1, CANCEL_OLDEST: 2, CANCEL_BOTH: 3 } as const;
 export type SelfTrade = (typeof SELF_TRADE)[keyof typeof SELF_TRADE];
 export const SELF_TRADE_NAMES = ['none', 'cancel_newest', 'cancel_oldest', 'cancel_both'] as const;
@@ -23,6 +28,12 @@ export const MATCH_TYPE_NAMES = ['standard', 'mint', 'merge'] as const;
 export const ORDER_STATUS = { OPEN: 0, PARTIALLY_FILLED: 1, FILLED: 2, CANCELLED: 3, EXPIRED: 4 } as const;
 export type OrderStatus = (typeof ORDER_STATUS)[keyof typeof ORDER_STATUS];
 export const ORDER_STATUS_NAMES = ['open', 'partially_filled', 'filled', 'cancelled', 'expired'] as const;
+
+/** The status of an order as far as its fills decide it. */
+export function statusOfFills(quantityLots: number, remainingLots: number): OrderStatus {
+  if (remainingLots === quantityLots) return ORDER_STATUS.OPEN;
+  return remainingLots === 0 ? ORDER_STATUS.FILLED : ORDER_STATUS.PARTIALLY_FILLED;
+}
 
 /** The reasons for which an order is closed. */
 export const CLOSE_REASON = {

@@ -7,12 +7,12 @@
  * projected with a floor.
  */
 import {
+  isImmediate,
   ORDER_STATUS,
   ORDER_STATUS_NAMES,
   OUTCOME,
   SIDE,
   SIDE_NAMES,
-  TIME_IN_FORCE,
   TIME_IN_FORCE_NAMES,
 } from './codes.ts';
 import { toHex } from './hex.ts';
@@ -158,7 +158,7 @@ export function remainingLimitNotional(order: OrderFacts): number {
 
 /** A price with 8 digits. Orders that may rest are on the grid; other orders have the signed ratio. */
 export function limitPrice(order: OrderFacts): string {
-  return isImmediate(order)
+  return isImmediate(order.timeInForce)
     ? ratioToPrice8Floor(signedNotional(order), signedTokens(order))
     : tickToPrice8(order.limitTicks, order.ticksPerUnit);
 }
@@ -169,7 +169,7 @@ export function averageFillPrice(order: OrderFacts): string | null {
   return tokens === 0 ? null : ratioToPrice8Floor(order.filledNotionalMicro, tokens);
 }
 
-/** Converts a price in Yes terms to the terms of an outcome. */
+/** Converts a price in Yes terms to the terms of an outcome, or back: the mirror is its own inverse. */
 export function ownTicks(outcome: number, yesTicks: number, ticksPerUnit: number): number {
   return outcome === OUTCOME.YES ? yesTicks : ticksPerUnit - yesTicks;
 }
@@ -184,9 +184,7 @@ function signedTokens(order: OrderFacts): number {
 
 /** Nothing remains of a filled order, or of an order that may not rest and whose remainder was killed. */
 function isSpent(order: OrderAmounts): boolean {
-  return order.status === ORDER_STATUS.FILLED || (order.status === ORDER_STATUS.CANCELLED && isImmediate(order));
-}
-
-function isImmediate(order: OrderAmounts): boolean {
-  return order.timeInForce === TIME_IN_FORCE.FOK || order.timeInForce === TIME_IN_FORCE.FAK;
+  return (
+    order.status === ORDER_STATUS.FILLED || (order.status === ORDER_STATUS.CANCELLED && isImmediate(order.timeInForce))
+  );
 }

@@ -390,3 +390,5 @@ export const kindSide = (kind: number): number => kind & 0xff;
 export const kindOutcome = (kind: number): number => (kind >>> 8) & 0xff;
 export const kindTimeInForce = (kind: number): number => (kind >>> 16) & 0xff;
 export const kindBits = (kind: number): number => kind >>> 24;
+/** 1 for the side of the Yes book where bids rest: a sale of No is a bid for Yes at the mirrored price. */
+export const isBidInYes = (kind: number): number => (kindSide(kind) === kindOutcome(kind) ? 1 : 0);

@@ -3,7 +3,7 @@
  * projector for events whose frames the gateway had not logged when a thread or the process died. Both use the
  * functions here, so an account gets the same frame from either.
  */
-import { type CloseReason, closedStatus, ORDER_STATUS, type OrderStatus } from '../base/codes.ts';
+import { type CloseReason, closedStatus, ORDER_STATUS, type OrderStatus, statusOfFills } from '../base/codes.ts';
 import { HASH_BYTES } from '../base/hex.ts';
 import { filledAmount, type OrderAmounts, ownTicks, remainingAmount } from '../base/orderMath.ts';
 import { writeText } from './clientId.ts';
@@ -80,7 +80,7 @@ export function writeFill(
   events: Uint32Array,
   event: number,
 ): void {
-  const status = order.remainingLots === 0 ? ORDER_STATUS.FILLED : ORDER_STATUS.PARTIALLY_FILLED;
+  const status = statusOfFills(order.quantityLots, order.remainingLots);
   writeOrder(words, word, PRIVATE_KIND.FILL, from, order, amountsOf(order, status));
   const ticks = ownTicks(kindOutcome(order.kind), events[event + EVENT.FILL.yesTicks], order.ticksPerUnit);
   words[word + FILL_FRAME.role] = packRole(role, afterMicros);

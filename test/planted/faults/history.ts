@@ -89,8 +89,8 @@ export const HISTORY_FAULTS: readonly Fault[] = [
   {
     name: 'the text of an order is kept over its fills',
     file: 'gateway/shardlink/orderViews.ts',
-    search: 'lots * ownTicks;\n    this.changes[slot]++;',
-    replace: 'lots * ownTicks;',
+    search: 'lots * ticks;\n    this.changes[slot]++;',
+    replace: 'lots * ticks;',
     caughtBy: 'test/unit/gateway/shardlink/orderTexts.test.ts',
   },
   {

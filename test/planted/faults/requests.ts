@@ -554,7 +554,7 @@ export const REQUEST_FAULTS: readonly Fault[] = [
   {
     name: 'a post-only order that never rests passes as usual',
     file: 'gateway/trading/usualPlacement.ts',
-    search: 'timeInForce >= FOK ? isPostOnly : ',
+    search: 'codes.isImmediate(timeInForce) ? isPostOnly : ',
     replace: '',
     caughtBy: USUAL,
   },
