@@ -31,7 +31,7 @@ const port = await freePort();
 const { directory: project, environment } = makePlace(port);
 const user = join(project, '../user');
 /** npx and the bins, as the user's terminal finds them. */
-const env = { ...environment, DEMO_FLOW: 'off', DEMO_RAMP: 'off', npm_config_yes: 'false' };
+const env = { ...environment, REHEARSE: 'on', npm_config_yes: 'false' };
 
 let listed: string[] = [];
 before(async () => {

@@ -22,13 +22,10 @@ export type Outcome = {
 };
 
 const SHOWN_LINES = 40;
-/**
- * For documents that do not begin with a server of their own. None of them is about its first orders, and every start
- * in a document itself has a rehearsal.
- */
-const DEFAULT_SERVER = 'REHEARSE=off npm start';
-/** Removes existing packages, and installs all of them. */
-const INSTALL = /^npm ci\b/;
+/** For documents that do not begin with a server of their own. */
+const DEFAULT_SERVER = 'npm start';
+/** Its clone has no packages. Each other clone has them already, which takes less of the processor than installing. */
+const INSTALLS = 'README.md';
 
 /** Sets up the database of a cluster: every other document about a cluster goes on from there. */
 const CLUSTER_DOCUMENT = 'data/docs/cluster.md';
@@ -46,7 +43,7 @@ export async function* outcomesOf(path: string): AsyncGenerator<Outcome> {
   }
   const port = await freePort();
   const machines = isOfCluster ? await Machines.start(blocks) : null;
-  const commands = new Commands(makePlace(port, !INSTALL.test(blocks[0]!.text)), port, machines?.names);
+  const commands = new Commands(makePlace(port, path !== INSTALLS), port, machines?.names);
   const walk = new Walk(commands, machines);
   try {
     if (!blocks[0]!.marks.server && !isOfCluster) await walk.serve(DEFAULT_SERVER);

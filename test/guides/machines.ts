@@ -35,9 +35,9 @@ export class Machines {
     this.names.set(NETWORK, '127.0.0.1/32').set("listen_addresses = '*'", "listen_addresses = '127.0.0.1'");
   }
 
-  /** Each machine has a port and a directory of its own. It has many starts, and no orders wait for them. */
+  /** Each machine has a port and a directory of its own. */
   settingsOf(member: string): string {
-    return `export PORT=${this.#ports.get(member)} DATA_DIR="$PROJECT/data/live-${member}" REHEARSE=off`;
+    return `export PORT=${this.#ports.get(member)} DATA_DIR="$PROJECT/data/live-${member}"`;
   }
 
   /** @returns a command that runs a program on a machine of the database, as the user who owns its files */

@@ -4,7 +4,16 @@
  */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { temporaryDirectory } from '../support/directory.ts';
@@ -26,25 +35,43 @@ export function makePlace(port: number, hasPackages = true): Place {
   const top = temporaryDirectory();
   const directory = join(top, 'open-prediction-exchange');
   for (const path of sourcesOf()) cpSync(join(ROOT, path), join(directory, path));
-  if (hasPackages) copyPackages(directory);
+  if (hasPackages) linkPackages(directory);
   mkdirSync(join(top, 'home'));
   const environment = environmentOf(join(top, 'home'), directory, port);
   const bin = join(top, 'bin');
   mkdirSync(bin);
   environment['PATH'] = `${bin}:${environment['PATH']}`;
   if (PYTHON !== null && PYTHON !== 'python3') symlinkSync(PYTHON, join(bin, 'python3'));
-  if (hasPackages) writeFileSync(join(bin, 'npx'), NPX, { mode: 0o755 });
+  if (hasPackages) {
+    for (const [name, text] of Object.entries(shortcuts())) writeFileSync(join(bin, name), text, { mode: 0o755 });
+    // A rehearsal takes as much of the processor as the start itself.
+    environment['REHEARSE'] = 'off';
+  }
   return { directory, environment };
 }
 
 /**
- * Without npm, which takes most of a second of processor time before it starts the program. Documents that install the
- * packages themselves have npm's own, and find the same program.
+ * Without npm, which takes most of a second of processor time before it starts the program, and without the outer Node
+ * of pmx. A document that installs the packages itself has npm's own, and finds the same programs.
  */
-const NPX = `#!/bin/sh
-if [ "$1" = pmx ] && [ "$PWD" = "$PROJECT" ]; then shift; exec node "$PROJECT/shared/client/cli/pmx.mjs" "$@"; fi
-PATH=\${PATH#"$(dirname "$0"):"} exec npx "$@"
-`;
+function shortcuts(): Record<string, string> {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  const otherwise = (name: string): string => `PATH=\${PATH#"$(dirname "$0"):"} exec ${name} "$@"\n`;
+  return {
+    npx: `#!/bin/sh
+if [ "$1" = pmx ] && [ "$PWD" = "$PROJECT" ]; then
+  shift; exec '${process.execPath}' "$PROJECT/shared/client/cli/pmx.mjs" "$@"
+fi
+${otherwise('npx')}`,
+    npm: `#!/bin/sh
+case "$PWD $*" in
+"$PROJECT ci") exit ;;
+"$PROJECT start") exec ${scripts.start} ;;
+"$PROJECT run -s admin -- "*) shift 4; exec ${scripts.admin} "$@" ;;
+esac
+${otherwise('npm')}`,
+  };
+}
 
 /** The files of a clone, with changes that are not committed. */
 export function sourcesOf(): string[] {
@@ -54,21 +81,21 @@ export function sourcesOf(): string[] {
 }
 
 /**
- * Only the names of the installed packages are linked, because `npm ci` in a document removes its own; if the temporary
- * directory is on another file system, they are copied. V8's compiled code is left out: it belongs to the paths of the
- * sources, and other processes may be writing it.
+ * Each package is a link to the installed one: a document with packages installs none into them. What is kept beside
+ * them is copied, because documents add to it. V8's compiled code is left out: it belongs to the paths of the sources,
+ * and other processes may be writing it.
  */
-function copyPackages(directory: string): void {
-  const packages = join(ROOT, 'node_modules');
+function linkPackages(directory: string): void {
+  const [packages, links] = [join(ROOT, 'node_modules'), join(directory, 'node_modules')];
+  mkdirSync(links);
+  for (const name of readdirSync(packages).filter((each) => each !== CACHE))
+    symlinkSync(join(packages, name), join(links, name));
+  const kept = join(packages, CACHE);
+  if (!existsSync(kept)) return;
+  mkdirSync(join(links, CACHE));
   const onOne = statSync(packages).dev === statSync(directory).dev;
-  const copy = (folder: string, left: string): void => {
-    const names = readdirSync(join(packages, folder)).filter((name) => name !== left);
-    const to = join(directory, 'node_modules', folder);
-    mkdirSync(to);
-    if (names.length > 0) execFileSync('cp', [onOne ? '-al' : '-a', ...names, to], { cwd: join(packages, folder) });
-  };
-  copy('.', CACHE);
-  if (existsSync(join(packages, CACHE))) copy(CACHE, COMPILED);
+  const names = readdirSync(kept).filter((each) => each !== COMPILED);
+  if (names.length > 0) execFileSync('cp', [onOne ? '-al' : '-a', ...names, join(links, CACHE)], { cwd: kept });
 }
 
 function environmentOf(home: string, project: string, port: number): NodeJS.ProcessEnv {
