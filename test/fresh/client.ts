@@ -12,15 +12,13 @@ import { generatePrivateKey } from 'viem/accounts';
 import { makePlace } from '../guides/project.ts';
 import { startServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
-import { installNodes, NODES, type NodeMajor, nodeIn } from './nodes.ts';
+import { IS_SUPPORTED, NODES, type NodeMajor, nodeOf, program } from './nodes.ts';
 
 const run = promisify(execFile);
 const LIMIT_MS = 300_000;
-const OTHERS = ['@oven/bun-linux-x64@1.4.5', '@deno/linux-x64-glibc@2.9.6'];
 
-const skip = process.platform !== 'linux' || process.arch !== 'x64';
+const skip = !IS_SUPPORTED;
 const { directory: project, environment } = makePlace(0);
-const tools = join(project, '../tools');
 const folderOf = (name: string): string => join(project, '..', `user-of-${name}`);
 
 const TRADE = `async function trade({ ApiKey, ExchangeClient }) {
@@ -40,7 +38,6 @@ const PROGRAMS = {
 before(async () => {
   if (skip) return;
   await run('npm', ['run', '-s', 'build'], { cwd: project, env: environment, timeout: LIMIT_MS });
-  installNodes(tools, environment, OTHERS);
   for (const name of ['pmx-client', 'pmx-cli']) {
     mkdirSync(folderOf(name));
     writeFileSync(join(folderOf(name), 'package.json'), '{"private":true}');
@@ -70,28 +67,28 @@ describe('the packages of the client', { skip }, async () => {
   const runtimes: [string, () => [string, ...string[]]][] = [
     ...(Object.keys(NODES).map(Number) as NodeMajor[]).map((major): [string, () => [string]] => [
       `Node ${major}`,
-      () => [nodeIn(tools, major)],
+      () => [nodeOf(major)],
     ]),
-    ['Bun', () => [join(tools, 'node_modules/@oven/bun-linux-x64/bin/bun')]],
-    ['Deno', () => [join(tools, 'node_modules/@deno/linux-x64-glibc/deno'), 'run', '--allow-all']],
+    ['Bun', () => [program('@oven/bun-linux-x64/bin/bun')]],
+    ['Deno', () => [program('@deno/linux-x64-glibc/deno'), 'run', '--allow-all']],
   ];
 
   for (const [name, commandOf] of runtimes) {
     test(`${name} imports and requires the client: an order is placed, cancelled and followed to its end`, async () => {
       const [command, ...args] = commandOf();
-      for (const program of Object.keys(PROGRAMS)) {
+      for (const file of Object.keys(PROGRAMS)) {
         const options = { cwd: folderOf('pmx-client'), env, timeout: LIMIT_MS };
-        const { stdout, stderr } = await run(command, [...args, program], options);
-        assert.deepEqual([program, stdout, stderr], [program, 'open cancelled\n', '']);
+        const { stdout, stderr } = await run(command, [...args, file], options);
+        assert.deepEqual([file, stdout, stderr], [file, 'open cancelled\n', '']);
       }
     });
   }
 
   for (const major of Object.keys(NODES).map(Number) as NodeMajor[]) {
     test(`pmx places an order with Node ${major}, and no server is installed`, async () => {
-      const program = join(folderOf('pmx-cli'), 'node_modules/.bin/pmx');
-      const args = [program, 'place', market.id, '--side', 'buy', '--price', '0.02', '--size', '10'];
-      const { stdout } = await run(nodeIn(tools, major), args, { cwd: folderOf('pmx-cli'), env, timeout: LIMIT_MS });
+      const pmx = join(folderOf('pmx-cli'), 'node_modules/.bin/pmx');
+      const args = [pmx, 'place', market.id, '--side', 'buy', '--price', '0.02', '--size', '10'];
+      const { stdout } = await run(nodeOf(major), args, { cwd: folderOf('pmx-cli'), env, timeout: LIMIT_MS });
       assert.match(stdout, /^status +open$/m);
     });
   }

@@ -6,62 +6,54 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { temporaryDirectory } from '../support/directory.ts';
-import { installNodes, NODES, nodeIn } from './nodes.ts';
+import { environment, IS_SUPPORTED, NODES, type NodeMajor, type NpmMajor, nodeOf, program } from './nodes.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const NPMS = { 10: '10.9.9', 11: '11.21.2' } as const;
-/** The npm that each Node ships with. */
-const MACHINES = [
+type Machine = { readonly node: NodeMajor; readonly npm: NpmMajor; readonly packagesOf?: NodeMajor };
+
+/**
+ * The npm that each Node ships with. The second machine has the packages that the same npm has installed on the first,
+ * because installing takes most of the time of a machine.
+ */
+const MACHINES: readonly Machine[] = [
   { node: 20, npm: 10 },
-  { node: 22, npm: 10 },
+  { node: 22, npm: 10, packagesOf: 20 },
   { node: 24, npm: 11 },
-] as const;
-type Machine = (typeof MACHINES)[number];
+];
 
 const COMMAND_LIMIT_MS = 300_000;
 const START_LIMIT_MS = 300_000;
 const STOP_LIMIT_MS = 60_000;
 
-const isSupported = process.platform === 'linux' && process.arch === 'x64';
 const directory = temporaryDirectory();
-const tools = join(directory, 'tools');
-if (isSupported) installTools();
 
-/** Every Node and npm under a name of its own. */
-function installTools(): void {
-  const npms = Object.entries(NPMS).map(([major, version]) => `npm-${major}@npm:npm@${version}`);
-  installNodes(tools, environment(process.env['PATH']!), npms);
-}
-
-/**
- * The caller's environment (proxies, certificates) without the variables that npm and the test runner around this file
- * set.
- */
-function environment(path: string): NodeJS.ProcessEnv {
-  const own = /^(npm_.*|NODE_OPTIONS|NODE_TEST_CONTEXT|PORT|DATA_DIR|BASE_URL|API_KEY)$/;
-  const kept = Object.entries(process.env).filter(([name]) => !own.test(name));
-  return { ...Object.fromEntries(kept), PATH: path, PORT: '0', npm_config_update_notifier: 'false' };
+function copyOn(node: NodeMajor): string {
+  return join(directory, `node-${node}`, 'exchange');
 }
 
 /** A copy of the project and a PATH that holds `node`, `npm`, `npx` and `sh` only. */
 function prepare({ node, npm }: Machine): { copy: string; env: NodeJS.ProcessEnv } {
-  const machine = join(directory, `node-${node}`);
-  const bin = join(machine, 'bin');
+  const bin = join(directory, `node-${node}`, 'bin');
   mkdirSync(bin, { recursive: true });
-  symlinkSync(nodeIn(tools, node), join(bin, 'node'));
-  symlinkSync(join(tools, 'node_modules', `npm-${npm}`, 'bin/npm-cli.js'), join(bin, 'npm'));
-  symlinkSync(join(tools, 'node_modules', `npm-${npm}`, 'bin/npx-cli.js'), join(bin, 'npx'));
+  symlinkSync(nodeOf(node), join(bin, 'node'));
+  for (const name of ['npm', 'npx']) symlinkSync(program(`npm-${npm}/bin/${name}-cli.js`), join(bin, name));
   symlinkSync('/bin/sh', join(bin, 'sh'));
-  const copy = join(machine, 'exchange');
+  const copy = copyOn(node);
   const listed = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' });
   for (const path of listed.split('\0')) if (path !== '') cpSync(join(ROOT, path), join(copy, path));
-  return { copy, env: environment(bin) };
+  return { copy, env: { ...environment(), PATH: bin, PORT: '0', npm_config_update_notifier: 'false' } };
+}
+
+/** Without what a start keeps beside them. */
+function takePackages(from: string, to: string): void {
+  execFileSync('cp', ['-al', join(from, 'node_modules'), to]);
+  rmSync(join(to, 'node_modules/.cache'), { recursive: true });
 }
 
 /** Resolves once the server says that it listens. */
@@ -85,7 +77,7 @@ async function start(copy: string, env: NodeJS.ProcessEnv): Promise<ChildProcess
 
 for (const machine of MACHINES) {
   const title = `a fresh machine with Node ${machine.node} and npm ${machine.npm} runs the exchange`;
-  test(title, { skip: isSupported ? false : 'the Nodes it installs with are those of Linux x64' }, async (t) => {
+  test(title, { skip: IS_SUPPORTED ? false : 'the Nodes it installs with are those of Linux x64' }, async (t) => {
     const { copy, env } = prepare(machine);
     const run = (command: string, ...args: string[]): string => {
       const { status, stdout, stderr } = spawnSync(command, args, {
@@ -98,7 +90,8 @@ for (const machine of MACHINES) {
       return stdout;
     };
     assert.equal(run('node', '-v').trim(), `v${NODES[machine.node]}`);
-    run('npm', 'ci', '--no-audit', '--no-fund');
+    if (machine.packagesOf === undefined) run('npm', 'ci', '--no-audit', '--no-fund');
+    else takePackages(copyOn(machine.packagesOf), copy);
     // The runtime from the lock file, which also runs this test.
     assert.equal(run('node', 'shared/run.mjs', '-v').trim(), process.version);
     const server = await start(copy, env);
