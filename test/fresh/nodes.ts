@@ -1,6 +1,7 @@
 /**
- * The programs that users may have, from the npm registry, each under a name of its own: three Nodes, the npms that they
- * ship with, Bun and Deno. All tests of a run share one installation (main.ts); a file that runs alone makes its own.
+ * The programs that users may have, from the npm registry, each under a name of its own: three Nodes, the npms that
+ * they ship with, Bun and Deno. All tests of a run share one installation (main.ts); a file that runs alone makes its
+ * own.
  */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -9,7 +10,7 @@ import { temporaryDirectory } from '../support/directory.ts';
 
 /** Versions by their major number. */
 export const NODES = { 20: '20.20.2', 22: '22.23.3', 24: '24.21.0' } as const;
-export const NPMS = { 10: '10.9.9', 11: '11.21.2' } as const;
+const NPMS = { 10: '10.9.9', 11: '11.21.2' } as const;
 export type NodeMajor = keyof typeof NODES;
 export type NpmMajor = keyof typeof NPMS;
 const OTHERS = ['@oven/bun-linux-x64@1.4.5', '@deno/linux-x64-glibc@2.9.6'];
