@@ -10,7 +10,7 @@
  *   FILEVERSION-1  The version of a file never moves, and neither does its checksum, where it has one.
  *   FILEVERSION-2  A damaged file is not newer: its reader finds, names and repairs the damage.
  */
-import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32c } from './crc32c.ts';
 import { FILE_LAYOUTS, FORMATS } from './formats.ts';
@@ -29,6 +29,7 @@ type FileVersion = {
 const FOLDER = 'private';
 /** From here on a number is taken for damage: no release raises a layout so often. */
 const MOST_LATER = 1000;
+const MOST_LOG_BYTES = 1 << 27;
 
 /** The first two parts of a snapshot are numbers: a header of 16 bytes, whose last word is a checksum, and 8 bytes. */
 const PART_BYTES = 24;
@@ -61,8 +62,9 @@ export function newerFileIn(directory: string): string | null {
   return null;
 }
 
-/** As SQLite would read it, with its write-ahead log. */
+/** As SQLite would read it, with its write-ahead log. A start does not wait for a log of unusual length. */
 function versionOfDatabase(path: string): number | null {
+  if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > MOST_LOG_BYTES) return null;
   const pages = new SqlitePages(path);
   try {
     return pages.hasHeader ? pages.userVersion : null;

@@ -60,7 +60,8 @@ export class SqlitePages {
     this.#usable = this.pageBytes - (isWhole ? header[20] : 0);
     this.#inWal = this.#walFd === null ? new Map() : framesOf(this.#walFd, this.pageBytes);
     const inFile = Math.ceil(fstatSync(this.#fd).size / this.pageBytes);
-    this.#pages = Math.max(inFile, ...this.#inWal.keys());
+    // A long log has more pages than a call may have arguments.
+    this.#pages = [...this.#inWal.keys()].reduce((most, page) => Math.max(most, page), inFile);
     this.#free = this.#freePages();
   }
 
