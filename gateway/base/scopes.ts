@@ -10,7 +10,7 @@ export const SCOPE = {
   'manage:account': 32,
 } as const satisfies Record<Scope, number>;
 
-/** The rights of a session: everything except bulk trading, which is for programs (RULES.md 15.3). */
+/** The rights of a session: all except orders in bulk, which are for programs (RULES.md 15.3). */
 export const SESSION_SCOPES =
   SCOPE['read:account'] |
   SCOPE['trade:orders'] |

@@ -21,7 +21,7 @@ import type { AdmittedToken, SessionTokens } from '../base/sessionTokens.ts';
 import type { Call, Passage } from './call.ts';
 import { applyLimit } from './counting.ts';
 import { refuse } from './respond.ts';
-import type { FullSpec } from './spec.ts';
+import { type FullSpec, requiredSessionScope } from './spec.ts';
 
 export type IdentityOptions = {
   readonly config: Pick<Config, 'trustProxy'>;
@@ -103,7 +103,7 @@ export class IdentityStage {
 
   /** For a call on a connection that its principal opened: nothing has to be verified, everything else is the same. */
   enter(call: Call, route: FullSpec, scope: number, principal: AccountPrincipal): Passage {
-    if (principal.kind === 'session') return this.#enterSession(call, route, scope, principal);
+    if (principal.kind === 'session') return this.#enterSession(call, route, principal);
     const isExpired = principal.expiresAtMs !== null && principal.expiresAtMs <= call.startedMs;
     if (!isExpired && this.#options.authenticator.isInForce(principal)) {
       return this.#enterKey(call, route, scope, principal);
@@ -135,21 +135,22 @@ export class IdentityStage {
   }
 
   /** For a call whose token was admitted, once its body is complete; the first use of a token takes longer. */
-  identifySession(call: Call, route: FullSpec, scope: number, token: string, admitted: AdmittedToken): Passage {
-    if (admitted.isVerified) return this.#enterSession(call, route, scope, admitted.principal);
+  identifySession(call: Call, route: FullSpec, token: string, admitted: AdmittedToken): Passage {
+    if (admitted.isVerified) return this.#enterSession(call, route, admitted.principal);
     const { sessions } = this.#options;
     return sessions!.verify(token, admitted, call.startedMs).then((isVerified) => {
-      if (isVerified) return this.#enterSession(call, route, scope, admitted.principal);
+      if (isVerified) return this.#enterSession(call, route, admitted.principal);
       return this.#unidentified(call, route, unauthenticated(ERRORS.INVALID_ACCESS_TOKEN));
     });
   }
 
   /** Body or signature may have taken long, and the session may have ended meanwhile. */
-  #enterSession(call: Call, route: FullSpec, scope: number, principal: SessionPrincipal): Passage {
+  #enterSession(call: Call, route: FullSpec, principal: SessionPrincipal): Passage {
     const { sessions, limiter } = this.#options;
     const isInForce = (): boolean => sessions!.isInForce(principal, call.startedMs);
     if (!isInForce()) return this.#unidentified(call, route, unauthenticated(ERRORS.SESSION_ENDED));
     this.#enter(call, principal);
+    const scope = requiredSessionScope(route);
     if ((principal.scopes & scope) !== scope) {
       this.refuse(call, route, { row: ERRORS.INSUFFICIENT_SCOPE, message: 'sessions lack the required scope' });
       return false;

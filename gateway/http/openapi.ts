@@ -11,7 +11,7 @@ import { SESSION_SCOPES } from '../base/scopes.ts';
 import { ERROR_SCHEMAS, ErrorResponses } from './openApiErrors.ts';
 import { SharedParameters } from './openApiParameters.ts';
 import { BEARER_SCHEMES, KEY_SCHEMES } from './securitySchemes.ts';
-import { type FullSpec, isForOperators, requiredRole, requiredScope } from './spec.ts';
+import { type FullSpec, isForOperators, requiredRole, requiredSessionScope } from './spec.ts';
 import { tagOf, tagsOf } from './tags.ts';
 import { unitOf } from './units.ts';
 
@@ -218,8 +218,9 @@ function securityOf(route: FullSpec): Document {
   if (access === 'public') return { security: strictKey ? [{}, ...withKey([])] : [] };
   if (access === 'authenticated' && route.method === 'GET') return {};
   const scopes = [access === 'authenticated' ? 'manage:account' : access];
-  const isOfSessions = (requiredScope(route) & SESSION_SCOPES) !== 0;
-  return { security: isOfSessions ? [...withKey(scopes), { session: scopes }] : withKey(scopes) };
+  const isOfSessions = (requiredSessionScope(route) & SESSION_SCOPES) !== 0;
+  const session = { session: route.sessionScope === undefined ? scopes : [route.sessionScope] };
+  return { security: isOfSessions ? [...withKey(scopes), session] : withKey(scopes) };
 }
 
 function withKey(scopes: readonly string[]): readonly Document[] {

@@ -350,7 +350,7 @@ export class Pipeline {
     if (credentials !== null && offeredKey !== null) {
       passage = this.#identity.identify(call, row.route, row.scope, offeredKey, credentials);
     } else if (offeredToken !== null) {
-      passage = this.#identity.identifySession(call, row.route, row.scope, offeredToken.token, offeredToken.admitted);
+      passage = this.#identity.identifySession(call, row.route, offeredToken.token, offeredToken.admitted);
     }
     this.#stages.proceedIf(passage, call, row);
   }

@@ -9,7 +9,7 @@ import { clientOf } from '../base/clientAddress.ts';
 import type { AccountPrincipal } from '../base/principal.ts';
 import { ok, refuse } from './respond.ts';
 import { type CallOf, type Route, route } from './route.ts';
-import { type FullSpec, isForOperators, type RouteSpec, requiredScope } from './spec.ts';
+import { type FullSpec, isForOperators, type RouteSpec, requiredScope, requiredSessionScope } from './spec.ts';
 
 type RateLimitDeps = {
   /** Null: nothing is counted. */
@@ -56,8 +56,8 @@ async function showRateLimits(
   });
 }
 
-function mayCall({ scopes }: AccountPrincipal, spec: FullSpec): boolean {
-  const scope = requiredScope(spec);
+function mayCall({ kind, scopes }: AccountPrincipal, spec: FullSpec): boolean {
+  const scope = kind === 'session' ? requiredSessionScope(spec) : requiredScope(spec);
   return !isForOperators(spec) && (scopes & scope) === scope;
 }
 

@@ -72,6 +72,7 @@ const NO_FIELDS: { readonly [field in keyof Required<RouteSpec>]: undefined } = 
   reducing: undefined,
   storing: undefined,
   changes: undefined,
+  sessionScope: undefined,
   cookies: undefined,
   hasEntityTag: undefined,
   countsItself: undefined,

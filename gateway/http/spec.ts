@@ -64,6 +64,8 @@ export type RouteSpec = Readonly<{
   storing?: boolean;
   /** True if the request changes something, or needs the leader; by default all except GET do. */
   changes?: boolean;
+  /** The scope that a session needs in place of that of a key (RULES.md 15.3). */
+  sessionScope?: Scope;
   /** True if the route reads or sets cookies: the handler gets the browser's description in `call.browser`. */
   cookies?: true;
   /**
@@ -123,6 +125,11 @@ export function requiredScope({ access, method }: RouteSpec): number {
     default:
       return isRole(access) ? 0 : SCOPE[access];
   }
+}
+
+/** The same for a session. */
+export function requiredSessionScope(route: RouteSpec): number {
+  return route.sessionScope === undefined ? requiredScope(route) : SCOPE[route.sessionScope];
 }
 
 /** The role that an administrator needs for the route. */

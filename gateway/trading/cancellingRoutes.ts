@@ -44,7 +44,14 @@ const ONE = {
   body: NO_BODY,
   bodyOptional: true,
 } as const;
-const MANY = { method: 'DELETE', access: 'trade:bulk', limit: 'massCancel', early: 'whileSetBack' } as const;
+/** A person may cancel everything at once, as they may cancel each order. */
+const MANY = {
+  method: 'DELETE',
+  access: 'trade:bulk',
+  sessionScope: 'trade:orders',
+  limit: 'massCancel',
+  early: 'whileSetBack',
+} as const;
 
 const CANCEL_ALL = {
   ...MANY,

@@ -69,6 +69,8 @@ test('15.3: a session reads, trades and manages, but not in bulk, and not togeth
   assert.equal(Date.parse(listed.expires_at) - Date.parse(listed.created_at), 480 * 60_000, '15.5');
   const bulk = await server.request('POST', '/v1/orders/batch', { orders: [] }, bearer(body));
   assertRefused(bulk, 403, 'INSUFFICIENT_SCOPE', 'sessions lack the required scope');
+  const all = await server.request('DELETE', '/v1/orders/cancel-all', undefined, bearer(body));
+  assert.deepEqual([all.status, all.body.cancelled], [200, 0]);
   const trader = await makeTrader(server);
   const signed = trader.client.prepareSigned('GET', '/v1/user/balances');
   for (const path of ['/v1/user/balances', '/v1/time']) {

@@ -243,6 +243,8 @@ test('the schemes of an operation are those that open it', () => {
   const signed = (scope: string) => [...byKey(scope), { session: [scope] }];
   assert.deepEqual(security(PLACE), signed('trade:orders'));
   assert.deepEqual(security(spec('POST', '/v1/a', 'trade:bulk')), byKey('trade:bulk'), 'no session trades in bulk');
+  const mass = spec('DELETE', '/v1/a', 'trade:bulk', { sessionScope: 'trade:orders' });
+  assert.deepEqual(security(mass), [...byKey('trade:bulk'), { session: ['trade:orders'] }]);
   assert.equal(security(spec('GET', '/v1/a', 'authenticated')), undefined, 'as the whole document says');
   assert.deepEqual(documentOf().security, signed('read:account'));
   assert.deepEqual(security(spec('POST', '/v1/a', 'authenticated')), signed('manage:account'));
