@@ -9,7 +9,7 @@ import { giveWallets } from '../support/browserWallet.ts';
 import { eventually } from '../support/eventually.ts';
 import { pageServer } from '../support/pageServer.ts';
 import { makeTrader } from '../support/traders.ts';
-import { assertAccessible, openPage } from '../support/visitor.ts';
+import { assertAccessible, fillLimit, openPage } from '../support/visitor.ts';
 
 const skip = NO_CHROMIUM;
 const DAY_MS = 86_400_000;
@@ -54,7 +54,10 @@ function newKey(): ReturnType<typeof privateKeyToAccount> {
 test('a timeout is begun and ended on the page, and keeps orders back meanwhile (RULES.md 11.3)', {
   skip,
 }, async () => {
-  const { page, complaints } = await visitWith([newKey()], '/account');
+  const key = newKey();
+  const { id } = await server.admin.createUser({ wallet_address: key.address.toLowerCase() });
+  await server.admin.deposit(id, { amount_usdc_micro: '50000000', reference: 'timeout' });
+  const { page, complaints } = await visitWith([key], '/account');
   await page.getByRole('button', { name: 'Sign in with a wallet' }).click();
   await page.getByLabel('Place no orders for').selectOption('7d');
   await page.getByRole('button', { name: 'Take a break' }).click();
@@ -63,6 +66,7 @@ test('a timeout is begun and ended on the page, and keeps orders back meanwhile 
   await page.getByRole('button', { name: 'Start the timeout' }).click();
   await page.getByText('You place no orders until').waitFor();
   await page.goto(`${server.baseUrl}/markets/${market.id}`);
+  await fillLimit(page, '20');
   await page.locator('button[type=submit]').click();
   await page.getByRole('alert').getByText('You are taking a break from trading').waitFor();
   await page.goto(`${server.baseUrl}/account`);
@@ -170,9 +174,9 @@ test('what happened to an account is listed, its notifications are read, and its
   await maker.place(orderMarket, { outcomeIndex: 1, price: '0.60', size: '10' });
   const { page, complaints } = await visitWith([key], `/markets/${market.id}`);
   await page.getByRole('button', { name: 'Sign in with a wallet' }).click();
-  await page.getByLabel('Price in cents').fill('40');
+  await fillLimit(page, '40');
   await page.locator('button[type=submit]').click();
-  await page.getByText('Filled.').waitFor();
+  await page.getByText('Bought 9.95 Yes for $4.00, at 40¢ on average.').waitFor();
   await page.getByRole('link', { name: /^Activity/ }).click();
   await page.getByText('Order filled.').waitFor();
   await page.getByText('Deposit credited.').waitFor();

@@ -148,5 +148,6 @@ test('a portfolio has its worth, its gain now and over time, and a way to sell w
   await page.getByRole('link', { name: `Sell Frosty of ${other.title}` }).click();
   await page.getByRole('heading', { level: 1, name: other.title }).waitFor();
   assert.equal(new URL(page.url()).search, '?outcome=0&side=sell');
+  await page.getByRole('button', { name: 'Sell', exact: true, pressed: true }).waitFor();
   assert.deepEqual(complaints, []);
 });

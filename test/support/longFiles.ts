@@ -34,6 +34,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/browser/operations.test.ts': BROWSER,
   'test/browser/page.test.ts': BROWSER,
   'test/browser/reading.test.ts': BROWSER,
+  'test/browser/ticket.test.ts': BROWSER,
   'test/browser/trading.test.ts': BROWSER,
   'test/browser/wallets.test.ts': BROWSER,
   'test/chain/alertCauses.test.ts': CHAIN,

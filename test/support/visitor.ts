@@ -27,6 +27,13 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Ope
   return opened;
 }
 
+/** Fills the ticket of a market with a limit order. */
+export async function fillLimit(page: Page, price?: string, size?: string): Promise<void> {
+  await page.getByRole('button', { name: 'Limit', exact: true }).click();
+  if (price !== undefined) await page.getByLabel('Price in cents').fill(price);
+  if (size !== undefined) await page.getByRole('textbox', { name: 'Tokens', exact: true }).fill(size);
+}
+
 /** Checks the rules of axe-core, or some of them. Needs a page with `bypassCSP`, otherwise its script is refused. */
 export async function assertAccessible(page: Page, rules?: readonly string[]): Promise<void> {
   if (!(await page.evaluate('"axe" in globalThis'))) await page.addScriptTag({ path: AXE });

@@ -9,7 +9,7 @@ import { cents, units } from './format.ts';
 import { leftAtomic, type Queued } from './openOrders.ts';
 import { amend } from './placing.ts';
 import { type Preview, preview, stepCents, type Ticket } from './preview.ts';
-import { minutesAhead } from './ticketFields.ts';
+import { minutesAhead } from './ticketState.ts';
 
 type AmendProps = {
   readonly order: UserOrder;
@@ -40,6 +40,7 @@ function OpenForm({ order, market, queued, onDone, onClose, grid }: AmendProps &
     expiresAt: kind === 'GTD' ? minutesAhead(HOUR_MINUTES) : '',
     isPostOnly: order.post_only,
     budget: '',
+    isInTokens: false,
     slippageTicks: 0,
     leastNet: '',
     selfTrade: 'none',

@@ -55,6 +55,11 @@ export function units(atomic: string | bigint): string {
   return `${GROUPED.format(value / ATOMIC_PER_UNIT)}.${String(hundredths).padStart(2, '0')}`;
 }
 
+/** USDC that is paid, to the cent and rounded up: it never looks smaller than it is. */
+export function paid(micro: bigint): string {
+  return `$${units(micro + MICRO_PER_CENT - 1n)}`;
+}
+
 /** "0.4" of USDC is "$0.40", rounded towards zero. */
 export function usdc(decimal: string): string {
   const [whole, fraction = ''] = decimal.split('.');

@@ -2,6 +2,7 @@
 import { html } from 'htm/preact';
 import type { ComponentType, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { part } from './parts.ts';
 
 export function later<P>(load: () => Promise<ComponentType<P>>): (props: P) => VNode {
   let loaded: ComponentType<P> | null = null;
@@ -14,11 +15,10 @@ export function later<P>(load: () => Promise<ComponentType<P>>): (props: P) => V
         loaded = component;
         draw(1);
       };
-      load().then(show, () => setFailed(true));
+      part(load).then(show, () => setFailed(true));
     }, []);
     if (loaded !== null) return html`<${loaded} ...${props} />`;
     if (!hasFailed) return html`<p class="quiet">Loading …</p>`;
-    // After an upgrade of the exchange the files of the older page are gone.
     return html`<h1>This view could not be loaded</h1>
       <p><button type="button" onClick=${() => location.reload()}>Load the page again</button></p>`;
   };

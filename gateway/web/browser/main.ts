@@ -4,11 +4,15 @@
  */
 import { html, render } from 'htm/preact';
 import type { VNode } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { HomePage } from './homePage.ts';
 import { later } from './later.ts';
+import { useCancelsOnClose } from './leaving.ts';
+import { wasReloaded } from './parts.ts';
 import { Reminder } from './reminder.ts';
 import { Link, type Place, usePlace } from './router.ts';
+import { useVisitor } from './session.ts';
+import { KEYS_ASKED, useShortcuts } from './shortcuts.ts';
 import { SignInPanel } from './signInPanel.ts';
 import { useUnread } from './unread.ts';
 
@@ -18,7 +22,9 @@ const CallbackPage = later(async () => (await import('./callbackPage.ts')).Callb
 const CashPage = later(async () => (await import('./cashPage.ts')).CashPage);
 const EventPage = later(async () => (await import('./eventPage.ts')).EventPage);
 const LeadersPage = later(async () => (await import('./leadersPage.ts')).LeadersPage);
+const LeavingNotice = later(async () => (await import('./leavingNotice.ts')).LeavingNotice);
 const MarketPage = later(async () => (await import('./marketPage.ts')).MarketPage);
+const ShortcutSheet = later(async () => (await import('./shortcutSheet.ts')).ShortcutSheet);
 const PortfolioPage = later(async () => (await import('./portfolioPage.ts')).PortfolioPage);
 
 /** The paths of the navigation, in order. */
@@ -54,8 +60,35 @@ function App(): VNode {
       <${SignInPanel} />
     </header>
     <${Reminder} />
+    <${Keys} />
+    <${Reloaded} />
+    <${Leaving} />
     <main id="main" tabindex="-1" ref=${main}>${viewOf(place)}</main>
   `;
+}
+
+function Keys(): VNode | null {
+  const [isShown, show] = useState(false);
+  useShortcuts({ K: () => show(true) });
+  useEffect(() => {
+    const onAsked = (): void => show(true);
+    addEventListener(KEYS_ASKED, onAsked);
+    return () => removeEventListener(KEYS_ASKED, onAsked);
+  }, []);
+  return isShown ? html`<${ShortcutSheet} onClose=${() => show(false)} />` : null;
+}
+
+function Leaving(): VNode | null {
+  const visitor = useVisitor();
+  return useCancelsOnClose() && visitor.kind === 'user' ? html`<${LeavingNotice} />` : null;
+}
+
+/** The ticket has its draft again; an order that had not been sent yet was not sent. */
+function Reloaded(): VNode | null {
+  const [isShown, show] = useState(wasReloaded);
+  if (!isShown) return null;
+  return html`<p class="notice" role="status">The exchange has a newer page, which was loaded just now. An order that
+    you were sending was not sent. <button type="button" class="small" onClick=${() => show(false)}>Close</button></p>`;
 }
 
 function UnreadCount(): VNode | null {

@@ -11,7 +11,7 @@ import { BookStatus } from './bookStatus.ts';
 import { useCalm } from './calm.ts';
 import { DepthChart } from './depthChart.ts';
 import { Siblings, useEventOf, Where } from './eventNames.ts';
-import { cents, complement, finestTicks } from './format.ts';
+import { complement, finestTicks } from './format.ts';
 import { Ladder } from './ladder.ts';
 import { type LiveBook, useBook } from './live.ts';
 import { useMarketChanges } from './marketChanges.ts';
@@ -23,6 +23,7 @@ import { useTitle } from './router.ts';
 import { useVisitor } from './session.ts';
 import { Tape } from './tape.ts';
 import { type ChosenPrice, type Reach, TicketPanel } from './ticket.ts';
+import { keptOutcome } from './ticketState.ts';
 import { Waiting } from './waiting.ts';
 
 /** Refreshes the volume; other changes of the market come by themselves. */
@@ -49,7 +50,7 @@ type OpenMarketProps = {
 };
 
 function OpenMarket({ market, error, orders, onOrder }: OpenMarketProps): VNode {
-  const [outcome, setOutcome] = useState(outcomeOfAddress);
+  const [outcome, setOutcome] = useState(() => keptOutcome(market.id) ?? outcomeOfAddress());
   const event = useEventOf(market);
   const [chosen, choose] = useState<ChosenPrice | null>(null);
   const [reach, setReach] = useState<Reach>(null);
@@ -83,18 +84,14 @@ function OpenMarket({ market, error, orders, onOrder }: OpenMarketProps): VNode 
     <h1><bdi>${market.title}</bdi></h1>
     <${BookStatus} book=${book} status=${market.status} stage=${market.stage} />
     ${error !== null && html`<p class="quiet">${error}</p>`}
-    <${Outcomes} market=${market} book=${book} outcome=${outcome} onChange=${setOutcome} />
     <div class="market" data-state=${book.state}>
       <div class="column">
         ${charts}
         ${ownOrders}
       </div>
-      <div class="column ticket-column">
-        <section class="panel" aria-labelledby="ticket"><h2 id="ticket">Order</h2>
-          <${TicketPanel} market=${market} outcome=${outcome} levels=${levels} isLive=${book.state === 'live'}
-            chosen=${chosen} onReach=${setReach}
-            onPlaced=${onOrder} /></section>
-      </div>
+      <${TicketPanel} market=${market} outcome=${outcome} onOutcome=${setOutcome} books=${book.levels}
+        isLive=${book.state === 'live'} chosen=${chosen} hasOrders=${(own ?? []).length > 0}
+        onReach=${setReach} onPlaced=${onOrder} />
       <div class="column book-column">
         <section class="panel" aria-labelledby="ladder"><h2 id="ladder">Orders for ${name}</h2>
           <${Ladder} levels=${levels} outcome=${name} lastPrice=${lastPrice} reach=${reach}
@@ -111,23 +108,6 @@ function OpenMarket({ market, error, orders, onOrder }: OpenMarketProps): VNode 
 /** A button of another view names the outcome that is to be bought here. */
 function outcomeOfAddress(): 0 | 1 {
   return new URLSearchParams(location.search).get('outcome') === '1' ? 1 : 0;
-}
-
-type OutcomesProps = {
-  readonly market: Market;
-  readonly book: LiveBook;
-  readonly outcome: 0 | 1;
-  readonly onChange: (outcome: 0 | 1) => void;
-};
-
-/** Each outcome with the price at which it can be bought now. */
-function Outcomes({ market, book, outcome, onChange }: OutcomesProps): VNode {
-  return html`<div class="outcomes" role="group" aria-label="Outcome">${market.outcomes.map((label, index) => {
-    const ask = book.levels[index as 0 | 1].asks.at(0);
-    return html`<button key=${label} type="button" aria-pressed=${outcome === index}
-      onClick=${() => onChange(index as 0 | 1)}><span>${label}</span>${' '}
-      <span title="Best price to buy at">${ask === undefined ? '–' : cents(ask.price)}</span></button>`;
-  })}</div>`;
 }
 
 /** A chart costs more to draw than a row: its price is updated once a second, its depth five times. */

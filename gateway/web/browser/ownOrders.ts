@@ -1,18 +1,17 @@
 /** The open orders of the account: each with its remainder, its queue position, and buttons to change and cancel it. */
 import { html } from 'htm/preact';
-import type { VNode } from 'preact';
+import type { TargetedEvent, VNode } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { ApiError } from '../../../shared/client/http.ts';
-import type { Market, UserOrder } from '../../../shared/client/types.ts';
+import type { CancelAllResponse, Market, UserOrder } from '../../../shared/client/types.ts';
 import { AmendForm } from './amendForm.ts';
 import { changeTextOf } from './api.ts';
 import { cents, outcomeName, units } from './format.ts';
+import { cancelOnClose, useCancelsOnClose } from './leaving.ts';
 import { leftAtomic, type Queued, wholeAtomic } from './openOrders.ts';
 import { Link } from './router.ts';
 import { untilAnswered } from './sending.ts';
 import { ask } from './session.ts';
-
-const SECOND_MS = 1000;
 
 type OwnOrdersProps = {
   readonly orders: readonly UserOrder[];
@@ -46,11 +45,14 @@ export function OwnOrders({ orders, markets, queues, onChanged }: OwnOrdersProps
     }
     onChanged();
   };
-  const cancelAll = async (): Promise<void> => {
-    const sent = orders.filter(({ order_hash }) => !cancelled.has(order_hash));
-    for (const { order_hash } of sent) cancelled.add(order_hash);
-    done(await cancelOrders(sent, say));
-    for (const { order_hash } of sent) cancelled.delete(order_hash);
+  const cancelEvery = async (): Promise<void> => {
+    // With queue positions the orders are of one market.
+    const marketId = queues === undefined ? null : orders[0].market_id;
+    try {
+      done(await cancelAll(marketId, () => say('No answer yet. Asking again …')));
+    } catch (error) {
+      say(changeTextOf(error));
+    }
     onChanged();
   };
   const onAmended = (text: string): void => {
@@ -69,7 +71,11 @@ export function OwnOrders({ orders, markets, queues, onChanged }: OwnOrdersProps
           queued=${queues?.get(order.id)} onDone=${onAmended} onClose=${() => setAmended(null)} /></td></tr>`
       }`;
   };
+  const isCancelled = useCancelsOnClose();
   return html`<p role="status" tabindex="-1" ref=${place}>${said}</p>
+    <label class="check quiet"><input type="checkbox" checked=${isCancelled}
+      onChange=${({ currentTarget }: TargetedEvent<HTMLInputElement>) => cancelOnClose(currentTarget.checked)} />
+      <span>Cancel all my orders when this page closes</span></label>
     ${
       orders.length === 0
         ? html`<p class="quiet">You have no open orders.</p>`
@@ -79,7 +85,7 @@ export function OwnOrders({ orders, markets, queues, onChanged }: OwnOrdersProps
             ${queues !== undefined && html`<th scope="col">Ahead</th>`}<th scope="col">
             ${
               orders.length > 1
-                ? html`<button type="button" class="small" onClick=${cancelAll}
+                ? html`<button type="button" class="small" onClick=${cancelEvery}
                     title="those of your API keys too">Cancel all</button>`
                 : html`<span class="unseen">Actions</span>`
             }</th></tr></thead>
@@ -139,32 +145,10 @@ async function cancelOrder(hash: string, onUnanswered: () => void): Promise<stri
   }
 }
 
-/**
- * Cancels one after the other: sessions may not cancel many orders by one request (RULES.md 15.3). Refused orders stay
- * in the list; if the quota is used up, this waits.
- */
-async function cancelOrders(orders: readonly UserOrder[], say: (text: string) => void): Promise<string> {
-  let cancelled = 0;
-  let refused = '';
-  for (const [index, { order_hash }] of orders.entries()) {
-    say(`Cancelling ${index + 1} of ${orders.length} …`);
-    try {
-      await untilAllowed(() => cancelOrder(order_hash, () => say('No answer yet. Asking again …')));
-      cancelled += 1;
-    } catch (error) {
-      refused = ` ${changeTextOf(error)}`;
-    }
-  }
-  return `${cancelled} of ${orders.length} orders were cancelled.${refused}`;
-}
-
-async function untilAllowed<T>(send: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await send();
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.code !== 'RATE_LIMITED') throw error;
-      await new Promise((resolve) => setTimeout(resolve, (error.retryAfter ?? 1) * SECOND_MS));
-    }
-  }
+/** Cancels all orders of the account, or those of one market, by one request. */
+async function cancelAll(marketId: string | null, onUnanswered: () => void): Promise<string> {
+  const path = marketId === null ? '/v1/orders/cancel-all' : '/v1/orders/cancel-market';
+  const body = marketId === null ? undefined : { market_id: marketId };
+  const { cancelled } = await untilAnswered(() => ask<CancelAllResponse>('DELETE', path, body), onUnanswered);
+  return cancelled === 1 ? 'One order was cancelled.' : `${cancelled} orders were cancelled.`;
 }

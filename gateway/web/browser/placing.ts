@@ -16,9 +16,10 @@ import type {
 } from '../../../shared/client/types.ts';
 import type { Eip712Domain } from '../../../shared/crypto/eip712.ts';
 import { get } from './api.ts';
+import { part } from './parts.ts';
 import { sendOnce } from './sending.ts';
 import { ask } from './session.ts';
-import { currentWallet } from './wallets.ts';
+import { currentWallet, loadSigner } from './wallets.ts';
 
 /** The parts of an order that its person chooses. */
 type Choice = {
@@ -49,6 +50,16 @@ export async function place(choice: Choice, onUnanswered: () => void): Promise<P
 export async function amend(old: UserOrder, choice: Choice, onUnanswered: () => void): Promise<AmendResponse> {
   const body = { new_order: await signed(choice), expected_remaining: old.remaining };
   return checked(sendOnce('PUT', `/v1/orders/${old.order_hash}/amend`, body, onUnanswered));
+}
+
+const orderPart = () => part(() => import('../../../shared/client/order.ts'));
+
+/**
+ * Loads what signing needs before an order does: a tab that is open during an upgrade has it, and goes on trading. A
+ * part that cannot be loaded yet is asked for again by the order.
+ */
+export function prepareToSign(): void {
+  for (const loading of [orderPart(), loadSigner()]) loading.catch(() => {});
 }
 
 let domain: Promise<Eip712Domain> | null = null;
@@ -90,11 +101,7 @@ async function checked<T>(answer: Promise<T>): Promise<T> {
 
 async function signed(choice: Choice): Promise<PlacementBody> {
   const { market, ticksPerUnit, outcome, side, price, sizeAtomic, timeInForce, expirationSec, names } = choice;
-  const [wallet, { draftOrder }, eip712Domain] = await Promise.all([
-    currentWallet(),
-    import('../../../shared/client/order.ts'),
-    signingDomain(),
-  ]);
+  const [wallet, { draftOrder }, eip712Domain] = await Promise.all([currentWallet(), orderPart(), signingDomain()]);
   const tokens = { yes_token_id: market.yes_token_id, no_token_id: market.no_token_id };
   const draft = draftOrder({
     market: { id: market.id, ticks_per_unit: ticksPerUnit, ...tokens },

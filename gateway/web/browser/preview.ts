@@ -33,6 +33,8 @@ export type Ticket = {
   readonly size: string;
   /** The USDC that a buyer at the market spends. */
   readonly budget: string;
+  /** True if a buyer at the market says how many tokens, instead of how much USDC. */
+  readonly isInTokens: boolean;
   /** Ticks by which an order at the market may trade at worse prices than the book shows. */
   readonly slippageTicks: number;
   /** Time of GTD in the browser's time zone: "2026-11-22T18:00". */
@@ -73,7 +75,11 @@ export type Preview = {
 
 export type Problem = { readonly field: 'price' | 'size' | 'budget' | 'expiry' | 'net'; readonly text: string };
 
+type Traded = Pick<Sweep, 'filledAtomic' | 'notionalMicro'>;
+
 const SECOND_MS = 1000;
+/** Hundredths of a cent in a USDC, and millionths in a hundredth. */
+const HUNDREDTHS_A_UNIT = 10_000n;
 
 export function preview(ticket: Ticket, grid: Grid, book: Levels, nowMs: number): Preview | Problem {
   const limited = ticket.kind === 'MARKET' ? marketOrder(ticket, grid, book) : limitOrder(ticket, grid);
@@ -110,6 +116,33 @@ export function preview(ticket: Ticket, grid: Grid, book: Levels, nowMs: number)
   return { ...found, warning: warningOf(found, ticket, feeBps) };
 }
 
+/** True if the amount of the order is money: that of a buyer at the market who has not chosen tokens. */
+export function spendsBudget({ side, kind, isInTokens }: Ticket): boolean {
+  return kind === 'MARKET' && side === 'BUY' && !isInTokens;
+}
+
+/**
+ * Returns where a limit begins, in cents: the best price on the other side for an order that trades, on the own side
+ * for one that waits; empty if the book has no price at all.
+ */
+export function startCents({ bids, asks }: Levels, side: Side, isMaker: boolean, ticksPerUnit: number): string {
+  const centsAt = (level: { readonly price: string }): string =>
+    centsOf(tryParsePriceTicks(level.price, ticksPerUnit), ticksPerUnit);
+  const [own, other] = side === 'BUY' ? [bids[0], asks[0]] : [asks[0], bids[0]];
+  const [first, second] = isMaker ? [own, other] : [other, own];
+  if (first !== undefined) return centsAt(first);
+  if (second === undefined) return '';
+  // A maker beside an empty side begins next to the other one.
+  return isMaker ? stepCents(centsAt(second), ticksPerUnit, side === 'BUY' ? -1 : 1) : centsAt(second);
+}
+
+/** The average price of a sweep in cents, "41.85": a buyer's rounded up and a seller's down, so never flattering. */
+export function averageCents({ filledAtomic, notionalMicro }: Traded, side: Side): string {
+  const hundredths = notionalMicro * HUNDREDTHS_A_UNIT;
+  const rounded = (side === 'BUY' ? hundredths + filledAtomic - 1n : hundredths) / filledAtomic;
+  return sumToDecimal(rounded * HUNDREDTHS_A_UNIT);
+}
+
 export function wholeLots(atomic: bigint, ticksPerUnit: number): bigint {
   return atomic - (atomic % BigInt(ticksPerUnit));
 }
@@ -117,7 +150,8 @@ export function wholeLots(atomic: bigint, ticksPerUnit: number): bigint {
 /** Returns the price in cents one or more ticks further, within the grid: for the arrow keys. */
 export function stepCents(cents: string, ticksPerUnit: number, byTicks: number): string {
   const ticks = ticksOf(cents, ticksPerUnit);
-  const from = ticks === NOT_A_NUMBER ? Math.floor(ticksPerUnit / 2) : ticks + byTicks;
+  if (ticks === NOT_A_NUMBER) return cents;
+  const from = ticks + byTicks;
   return centsOf(Math.min(ticksPerUnit - 1, Math.max(1, from)), ticksPerUnit);
 }
 
@@ -129,6 +163,7 @@ export function centsOf(ticks: number, ticksPerUnit: number): string {
 type Limited = { readonly limitTicks: number; readonly sizeAtomic: bigint };
 
 function limitOrder({ cents, size }: Ticket, { ticksPerUnit }: Grid): Limited | Problem {
+  if (cents.trim() === '') return { field: 'price', text: 'Type a price: the book has none to begin with.' };
   const limitTicks = ticksOf(cents, ticksPerUnit);
   const step = centsOf(1, ticksPerUnit);
   if (limitTicks === NOT_A_NUMBER) {
@@ -140,15 +175,16 @@ function limitOrder({ cents, size }: Ticket, { ticksPerUnit }: Grid): Limited | 
 }
 
 /** The slippage is added to the last price that the order reaches now, which the ticket shows (SWEEP-1). */
-function marketOrder({ side, size, budget, slippageTicks }: Ticket, grid: Grid, book: Levels): Limited | Problem {
+function marketOrder(ticket: Ticket, grid: Grid, book: Levels): Limited | Problem {
+  const { side, size, budget, slippageTicks } = ticket;
   const { ticksPerUnit } = grid;
-  const field = side === 'BUY' ? 'budget' : 'size';
+  const field = spendsBudget(ticket) ? 'budget' : 'size';
   const budgetMicro = tryParseUnits(typedDecimal(budget));
-  if (side === 'BUY' && budgetMicro <= 0)
+  if (field === 'budget' && budgetMicro <= 0)
     return { field, text: doubtOf(budget) ?? 'The amount is a number of dollars, such as 10.' };
-  const sizeAtomic = side === 'BUY' ? 0n : sizeOf(size, ticksPerUnit);
+  const sizeAtomic = field === 'budget' ? 0n : sizeOf(size, ticksPerUnit);
   if (typeof sizeAtomic !== 'bigint') return sizeAtomic;
-  const amount = side === 'BUY' ? { usdMicro: BigInt(budgetMicro) } : { sizeAtomic };
+  const amount = field === 'budget' ? { usdMicro: BigInt(budgetMicro) } : { sizeAtomic };
   const taking = atMarket(book, side, ticksPerUnit, amount, { ticks: BigInt(slippageTicks), from: 'reached' });
   if (taking === null) return { field, text: `At the moment nothing is ${side === 'BUY' ? 'offered' : 'bid for'}.` };
   return { limitTicks: taking.limitTicks, sizeAtomic: taking.lots * BigInt(ticksPerUnit) };

@@ -80,10 +80,19 @@ onOtherTab(SIGNED_IN, (accountId) => {
 });
 
 export async function signIn(wallet: Wallet): Promise<void> {
+  await enterWith(wallet, async () => {});
+}
+
+/** In a demo: the account has its play money before the page shows what it can buy. */
+export async function signInForPlay(wallet: Wallet): Promise<void> {
+  await enterWith(wallet, (entered) => request(entered, 'POST', '/v1/demo/funds'));
+}
+
+async function enterWith(wallet: Wallet, prepare: (entered: Session) => Promise<void>): Promise<void> {
   const entered = await signInWithWallet({ ...options(), wallet });
   session = Promise.resolve(entered);
   rememberWallet(wallet);
-  enter(entered);
+  await prepare(entered).finally(() => enter(entered));
 }
 
 /**
@@ -108,8 +117,11 @@ export async function signOut(): Promise<void> {
 
 /** Sends a request of the signed-in account. */
 export async function ask<T>(method: string, path: string, body?: unknown, more: HeaderFields = {}): Promise<T> {
-  const signedIn = await current();
-  return signedIn.authorize((headers) =>
+  return request(await current(), method, path, body, more);
+}
+
+function request<T>(own: Session, method: string, path: string, body?: unknown, more: HeaderFields = {}): Promise<T> {
+  return own.authorize((headers) =>
     sendRequest<T>(
       location.origin,
       prepareRequest(method, path, body, () => ({ ...headers, ...more })),

@@ -1,22 +1,31 @@
 /**
- * The order ticket: before an order is signed it shows the order's cost and gain, and its effect on the present book.
- * The keyboard alone is enough: Enter sends, the arrow keys change price and size.
+ * The order ticket: what an order costs and pays before it is signed, and what became of it. It is the same for
+ * visitors without an account, whom its button signs in. On a narrow screen it is a sheet, whose outcomes stay in view.
+ *
+ * Invariants:
+ *   TICKET-1  What is sent is the order of the preview on the screen, once, and only if nothing stands against it.
+ *   TICKET-2  A result is of the order as it was sent: the next change takes it away.
  */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { NOT_A_NUMBER, sumToDecimal } from '../../../shared/base/units.ts';
+import { NOT_A_NUMBER, sumToDecimal, tryParsePriceTicks } from '../../../shared/base/units.ts';
 import type { Levels } from '../../../shared/client/stream/bookReplica.ts';
 import type { Side } from '../../../shared/client/sweep.ts';
-import type { Balances, Market, PlacementResponse, TickSize } from '../../../shared/client/types.ts';
+import type { Balances, Market, TickSize } from '../../../shared/client/types.ts';
 import { useAccountChanges } from './accountChanges.ts';
 import { changeTextOf, get, useLoaded } from './api.ts';
-import { units } from './format.ts';
-import { place } from './placing.ts';
-import { type Grid, type Preview, type Problem, preview, type Ticket, ticksOf, wholeLots } from './preview.ts';
+import { cents, paid, units } from './format.ts';
+import { place, prepareToSign } from './placing.ts';
+import { type Grid, type Preview, type Problem, preview, spendsBudget, ticksOf, wholeLots } from './preview.ts';
+import { Link } from './router.ts';
 import { ask, useVisitor } from './session.ts';
+import { focusFirst, KEYS_ASKED, useShortcuts } from './shortcuts.ts';
+import { SignInDialog } from './signInDialog.ts';
 import { TicketCosts } from './ticketCosts.ts';
-import { minutesAhead, TicketFields } from './ticketFields.ts';
+import { TicketFields } from './ticketFields.ts';
+import { type Placed, placedOf } from './ticketResult.ts';
+import { type ChangeDraft, type Draft, TABS, useDraft } from './ticketState.ts';
 
 /** Each choice is a new object, so that choosing the same price again counts. */
 export type ChosenPrice = {
@@ -31,128 +40,220 @@ export type Reach = { readonly side: Side; readonly lastTicks: number; readonly 
 type TicketProps = {
   readonly market: Market;
   readonly outcome: 0 | 1;
-  /** The book of that outcome. */
-  readonly levels: Levels;
+  readonly onOutcome: (outcome: 0 | 1) => void;
+  /** The books of both outcomes. */
+  readonly books: readonly [Levels, Levels];
   /** True if the displayed book is the exchange's at this moment. */
   readonly isLive: boolean;
   /** A price chosen in the ladder. */
   readonly chosen: ChosenPrice | null;
+  /** True if the visitor has open orders in this market. */
+  readonly hasOrders: boolean;
   readonly onReach: (reach: Reach) => void;
   /** An order was sent: the displayed data of the account may have changed. */
   readonly onPlaced: () => void;
 };
 
 const BALANCES_SECONDS = 30;
-const HOUR_MINUTES = 60;
-const START: Ticket = {
-  side: 'BUY',
-  kind: 'GTC',
-  cents: '50',
-  size: '10',
-  budget: '10',
-  slippageTicks: 1,
-  expiresAt: '',
-  isPostOnly: false,
-  leastNet: '',
-  selfTrade: 'none',
-};
 
 /** Orders at the market take their price from the book. */
-const OUT_OF_DATE: Problem = {
-  field: 'budget',
-  text: 'The book is out of date: no price can be taken from it.',
-};
+const OUT_OF_DATE: Problem = { field: 'budget', text: 'The book is out of date: no price can be taken from it.' };
 
-type Result = { readonly isError: boolean; readonly text: string };
+type Result = Placed | { readonly error: string } | { readonly note: string };
 
 export function TicketPanel(props: TicketProps): VNode {
-  const visitor = useVisitor();
   const { market } = props;
+  // A button of another view that names an outcome leads to its order.
+  const [isOpen, setOpen] = useState(() => new URLSearchParams(location.search).has('outcome'));
   const grid = useLoaded<TickSize>(market.id, () => get(`/v1/market-data/${market.id}/tick-size`));
-  if (visitor.kind !== 'user') return html`<p class="quiet">Sign in above to trade.</p>`;
-  if (market.status !== 'active')
-    return html`<p class="quiet">No orders are accepted: the market is ${market.status}.</p>`;
-  if (market.stage === 'cancel_only')
-    return html`<p class="quiet">No orders are accepted now: after a halt the market takes cancels alone.</p>`;
-  if (grid.value === null) return html`<p class="quiet">${grid.error ?? 'Loading …'}</p>`;
-  const { ticks_per_unit, min_order_size_atomic } = grid.value;
-  return html`<${OpenTicket} ...${props} ticksPerUnit=${ticks_per_unit}
-    minSizeAtomic=${Number(min_order_size_atomic)} />`;
+  const closed = closedText(market);
+  const { ticks_per_unit, min_order_size_atomic } = grid.value ?? {};
+  const content =
+    closed !== null || grid.value === null
+      ? html`<p class="quiet">${closed ?? grid.error ?? 'Loading …'}</p>`
+      : html`<${OpenTicket} ...${props} ticksPerUnit=${ticks_per_unit} minSizeAtomic=${Number(min_order_size_atomic)}
+          onOutcome=${(outcome: 0 | 1) => {
+            setOpen(true);
+            props.onOutcome(outcome);
+          }} />`;
+  const onKey = (event: KeyboardEvent): void => {
+    if (event.key === 'Escape') setOpen(false);
+  };
+  // A link out of the sheet leads to what is behind it.
+  const onClick = ({ target }: MouseEvent): void => {
+    if (target instanceof HTMLAnchorElement) setOpen(false);
+  };
+  return html`<div class="column ticket-column" data-open=${isOpen} onKeyDown=${onKey} onClick=${onClick}>
+    <section class="panel" aria-labelledby="ticket">
+      <div class="sheet-head"><h2 id="ticket">Order</h2>
+        <button type="button" class="small keys-button" onClick=${() => dispatchEvent(new Event(KEYS_ASKED))}
+          title="Alt+K">Keys</button>
+        <button type="button" class="small sheet-close" onClick=${() => setOpen(false)}>Close</button></div>
+      ${content}</section></div>`;
+}
+
+function closedText({ status, stage }: Market): string | null {
+  if (status !== 'active') return `No orders are accepted: the market is ${status}.`;
+  if (stage !== 'cancel_only') return null;
+  return 'No orders are accepted now: after a halt the market takes cancels alone.';
 }
 
 type OpenTicketProps = TicketProps & { readonly ticksPerUnit: number; readonly minSizeAtomic: number };
 
 function OpenTicket(props: OpenTicketProps): VNode {
-  const { market, outcome, levels, isLive, onPlaced, ticksPerUnit, minSizeAtomic } = props;
-  const [ticket, setTicket] = useState(START);
-  const [result, setResult] = useState<Result | null>(null);
-  const [isBusy, setBusy] = useState(false);
+  const { market, outcome, books, isLive, ticksPerUnit, minSizeAtomic } = props;
+  const visitor = useVisitor();
+  const levels = books[outcome];
+  const [draft, change] = useDraft(market.id, outcome, levels, ticksPerUnit);
+  const [isAsked, setAsked] = useState(false);
   const [round, setRound] = useState(0);
-  const { available, freeHoldingAtomic } = useFunds(market.id, outcome, ticket.side, round);
+  const { available, freeHoldingAtomic } = useFunds(market.id, outcome, draft.side, round);
   const form = useRef<HTMLFormElement>(null);
   const grid = useMemo(
     () => ({ ticksPerUnit, minSizeAtomic, feeBps: market.fee_bps, freeHoldingAtomic }),
     [ticksPerUnit, minSizeAtomic, market.fee_bps, freeHoldingAtomic],
   );
-  const change = (changed: Partial<Ticket>): void => setTicket((before) => withDefaults({ ...before, ...changed }));
-  const previewed = preview(ticket, grid, levels, Date.now());
-  const shown = isLive || ticket.kind !== 'MARKET' ? previewed : OUT_OF_DATE;
-  useChosen(props.chosen, form, (cents) => change({ cents, kind: ticket.kind === 'MARKET' ? 'GTC' : ticket.kind }));
-  useSideKeys(form, change);
-  useReach(shown, ticket.side, ticksPerUnit, props.onReach);
-  const onSubmit = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    if ('text' in shown || isBusy) return;
-    setBusy(true);
-    setResult(null);
-    const onUnanswered = (): void => setResult({ isError: false, text: 'No answer yet. Asking again …' });
-    try {
-      const { isPostOnly, selfTrade, side } = ticket;
-      const isResting = shown.timeInForce === 'GTC' || shown.timeInForce === 'GTD';
-      const choice = { ...shown, market, outcome, ticksPerUnit, side, selfTrade, isPostOnly: isResting && isPostOnly };
-      setResult({ isError: false, text: describe(await place(choice, onUnanswered), shown.sizeAtomic) });
-    } catch (error) {
-      setResult({ isError: true, text: changeTextOf(error) });
-    }
+  const previewed = preview(draft, grid, levels, Date.now());
+  const shown = isLive || draft.tab !== 'market' ? previewed : OUT_OF_DATE;
+  const order = 'text' in shown ? null : shown;
+  const problem = 'text' in shown ? shown : null;
+  const obstacle = order === null ? null : obstacleOf(order, draft.side, available, isLive);
+  const { result, isBusy, send, forget } = useSending(() => {
     setRound(round + 1);
-    onPlaced();
-    setBusy(false);
+    props.onPlaced();
+  });
+  const edit: ChangeDraft = (changed) => {
+    forget();
+    change(changed);
   };
-  return html`<form class="ticket" ref=${form} onSubmit=${onSubmit}>
-    <${Sides} side=${ticket.side} name=${market.outcomes[outcome]} onChange=${(side: Side) => change({ side })} />
-    <${TicketFields} ticket=${ticket} ticksPerUnit=${ticksPerUnit} problem=${'text' in shown ? shown : null}
-      onChange=${change} onShare=${(divisor: bigint) => change(partOf(available, divisor, ticket, grid))} />
+  // A price of the other outcome would be another order.
+  const chooseOutcome = (chosen: 0 | 1): void => {
+    edit({ isPriceChosen: false });
+    props.onOutcome(chosen);
+  };
+  useChosen(props.chosen, form, (price) =>
+    edit({ cents: price, isPriceChosen: true, tab: draft.tab === 'market' ? 'limit' : draft.tab }),
+  );
+  useTicketKeys(edit, chooseOutcome);
+  useReach(shown, draft.side, ticksPerUnit, props.onReach);
+  const isUser = visitor.kind === 'user';
+  useEffect(() => {
+    if (isUser) prepareToSign();
+  }, [isUser]);
+  const onSubmit = (event: Event): void => {
+    event.preventDefault();
+    if (visitor.kind === 'anonymous') setAsked(true);
+    else if (isUser && order !== null && obstacle === null) void send(order, draft, props);
+  };
+  const names = { outcome: market.outcomes[outcome], other: market.outcomes[1 - outcome] };
+  const verb = draft.side === 'BUY' ? 'Buy' : 'Sell';
+  return html`<form class="ticket" ref=${form} onSubmit=${onSubmit} onKeyDown=${oncePressed}>
+    <${Outcomes} ...${props} side=${draft.side} onOutcome=${chooseOutcome} />
+    <${Modes} draft=${draft} onChange=${edit} />
+    <${TicketFields} draft=${draft} ticksPerUnit=${ticksPerUnit} problem=${problem} onChange=${edit}
+      onShare=${available === null ? null : (divisor: bigint) => edit(partOf(available / divisor, draft, grid))} />
     ${
-      !('text' in shown) &&
-      html`<${TicketCosts} preview=${shown} isLive=${isLive} side=${ticket.side} grid=${grid}
-        outcome=${market.outcomes[outcome]}
-        other=${market.outcomes[1 - outcome]} />`
+      order !== null &&
+      html`<${TicketCosts} preview=${order} isLive=${isLive} side=${draft.side} grid=${grid} ...${names}
+        aheadAtomic=${draft.tab === 'maker' ? aheadOf(order, draft.side, levels, ticksPerUnit) : null} />`
     }
-    <${Funds} available=${available} side=${ticket.side} preview=${'text' in shown ? null : shown} />
-    <button type="submit" class=${ticket.side === 'BUY' ? 'buy' : 'sell'} disabled=${isBusy || 'text' in shown}>
-      ${isBusy ? 'Signing …' : `${ticket.side === 'BUY' ? 'Buy' : 'Sell'} ${market.outcomes[outcome]}`}</button>
-    <p role=${result?.isError === true ? 'alert' : 'status'}>${result?.text ?? ''}</p>
+    ${
+      draft.tab === 'maker' &&
+      props.hasOrders &&
+      html`<p class="quiet"><a href="#own-orders">Change an order that waits</a>: it says first what becomes of its
+        place in the queue.</p>`
+    }
+    ${available !== null && html`<p class="quiet">Available: ${amountText(draft.side, available)}</p>`}
+    <p id="ticket-obstacle" class="problem">${obstacle ?? ''}</p>
+    <button type="submit" class=${draft.side === 'BUY' ? 'buy' : 'sell'} aria-describedby="ticket-obstacle"
+      disabled=${visitor.kind !== 'anonymous' && (!isUser || isBusy || order === null || obstacle !== null)}>
+      ${isBusy ? 'Signing …' : `${isUser ? verb : `Sign in to ${verb.toLowerCase()}`} ${names.outcome}`}
+    </button>
+    <${Said} result=${result} />
+    <${SignInDialog} isAsked=${isAsked} onDone=${() => {
+      setAsked(false);
+      form.current?.querySelector<HTMLElement>('[type=submit]')?.focus();
+    }} />
   </form>`;
 }
 
-type SidesProps = { readonly side: Side; readonly name: string; readonly onChange: (side: Side) => void };
+type Sending = {
+  readonly result: Result | null;
+  readonly isBusy: boolean;
+  readonly send: (order: Preview, draft: Draft, of: OpenTicketProps) => Promise<void>;
+  readonly forget: () => void;
+};
 
-function Sides({ side, name, onChange }: SidesProps): VNode {
-  return html`<div class="sides" role="group" aria-label="Side">${(['BUY', 'SELL'] as const).map(
-    (each) => html`<button key=${each} type="button" class=${each === 'BUY' ? 'buy' : 'sell'}
-      aria-pressed=${side === each}
-      onClick=${() => onChange(each)}>${each === 'BUY' ? 'Buy' : 'Sell'} ${name}</button>`,
-  )}</div>`;
+/** TICKET-1, TICKET-2. */
+function useSending(onSent: () => void): Sending {
+  const [result, setResult] = useState<Result | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const isSending = useRef(false);
+  const send: Sending['send'] = async (order, { side, selfTrade, isPostOnly }, { market, outcome, ticksPerUnit }) => {
+    if (isSending.current) return;
+    isSending.current = true;
+    setBusy(true);
+    setResult(null);
+    try {
+      const choice = { ...order, market, outcome, ticksPerUnit, side, selfTrade, isPostOnly };
+      const answer = await place(choice, () => setResult({ note: 'No answer yet. Asking again …' }));
+      const name = market.outcomes[outcome];
+      setResult(placedOf(answer, { side, outcome: name, feeBps: market.fee_bps, preview: order }));
+    } catch (error) {
+      setResult({ error: changeTextOf(error) });
+    }
+    onSent();
+    isSending.current = false;
+    setBusy(false);
+  };
+  return { result, isBusy, send, forget: () => setResult(null) };
 }
 
-/** Null until it is known. */
+function Said({ result }: { readonly result: Result | null }): VNode {
+  if (result === null) return html`<p role="status"></p>`;
+  if ('error' in result) return html`<p role="alert" class="problem">${result.error}</p>`;
+  if ('note' in result) return html`<p role="status">${result.note}</p>`;
+  return html`<p role="status" class="expected">${result.text}
+    ${result.isHeld && html`${' '}<${Link} to="/portfolio">See your portfolio</${Link}>`}
+    ${result.isWaiting && html`${' '}<a href="#own-orders">See your orders here</a>`}</p>`;
+}
+
+type OutcomesProps = TicketProps & { readonly side: Side };
+
+/** Each outcome with the price at which it can be bought or sold now. */
+function Outcomes({ market, books, outcome, side, onOutcome }: OutcomesProps): VNode {
+  return html`<div class="outcomes" role="group" aria-label="Outcome">${market.outcomes.map((label, index) => {
+    const best = (side === 'BUY' ? books[index as 0 | 1].asks : books[index as 0 | 1].bids).at(0);
+    return html`<button key=${label} type="button" class=${index === 0 ? 'buy' : 'sell'}
+      aria-pressed=${outcome === index} onClick=${() => onOutcome(index as 0 | 1)}>
+      <span>${side === 'BUY' ? 'Buy' : 'Sell'} <bdi>${label}</bdi></span>${' '}
+      <span class="best">${best === undefined ? '–' : cents(best.price)}</span></button>`;
+  })}</div>`;
+}
+
+type ModesProps = { readonly draft: Draft; readonly onChange: ChangeDraft };
+
+function Modes({ draft, onChange }: ModesProps): VNode {
+  return html`<div class="modes">
+    <div class="chips small" role="group" aria-label="Kind of order">${TABS.map(
+      ([tab, label]) => html`<button key=${tab} type="button" aria-pressed=${draft.tab === tab}
+        onClick=${() => onChange({ tab })}>${label}</button>`,
+    )}</div>
+    <div class="chips small" role="group" aria-label="Side">${(['BUY', 'SELL'] as const).map(
+      (side) => html`<button key=${side} type="button" aria-pressed=${draft.side === side}
+        onClick=${() => onChange({ side })}>${side === 'BUY' ? 'Buy' : 'Sell'}</button>`,
+    )}</div></div>`;
+}
+
 /** Funds for the order, and the tokens of the outcome if none of them are reserved; null until they are known. */
 type OwnFunds = { readonly available: bigint | null; readonly freeHoldingAtomic: bigint | null };
 
 function useFunds(marketId: string, outcome: 0 | 1, side: Side, round: number): OwnFunds {
-  const load = (): Promise<Balances> => ask('GET', '/v1/user/balances');
+  const visitor = useVisitor();
+  const who = visitor.kind === 'user' ? visitor.user.id : '';
+  const load = async (): Promise<Balances | null> => (who === '' ? null : ask('GET', '/v1/user/balances'));
   // Loads again after each order and each event of the account, and now and then for changes without an event.
-  const { value: balances } = useLoaded('balances', load, BALANCES_SECONDS, round + useAccountChanges());
+  const { value: balances } = useLoaded(`balances ${who}`, load, BALANCES_SECONDS, round + useAccountChanges());
   if (balances === null) return { available: null, freeHoldingAtomic: null };
   const held = balances.tokens.find((row) => row.market_id === marketId && row.outcome_index === outcome);
   const isFree = held !== undefined && held.reserved === '0';
@@ -160,15 +261,25 @@ function useFunds(marketId: string, outcome: 0 | 1, side: Side, round: number): 
   return { available, freeHoldingAtomic: isFree ? BigInt(held.available) : null };
 }
 
-type FundsProps = { readonly available: bigint | null; readonly side: Side; readonly preview: Preview | null };
+function amountText(side: Side, atomic: bigint): string {
+  return side === 'BUY' ? `$${units(atomic)}` : `${units(atomic)} tokens`;
+}
 
-/** This problem does not stop the order: funds may have arrived that the page does not know of yet. */
-function Funds({ available, side, preview: shown }: FundsProps): VNode | null {
-  if (available === null) return null;
-  const amount = (atomic: bigint): string => (side === 'BUY' ? `$${units(atomic)}` : `${units(atomic)} tokens`);
-  const needed = shown === null ? 0n : side === 'BUY' ? shown.notionalMicro : shown.sizeAtomic;
-  return html`<p class="quiet">Available: ${amount(available)}</p>
-    ${needed > available && html`<p class="warning">It needs ${amount(needed)}, more than is available.</p>`}`;
+/** Why the exchange would refuse the order as things are; null if nothing stands against it. */
+function obstacleOf(order: Preview, side: Side, available: bigint | null, isLive: boolean): string | null {
+  const needed = side === 'BUY' ? order.notionalMicro : order.sizeAtomic;
+  if (available !== null && needed > available) {
+    const text = side === 'BUY' ? paid(needed) : amountText(side, needed);
+    return `It needs ${text}, and you have ${amountText(side, available)}.`;
+  }
+  return isLive ? order.warning : null;
+}
+
+/** The tokens that wait at the price of the order already. */
+function aheadOf(order: Preview, side: Side, { bids, asks }: Levels, ticksPerUnit: number): bigint {
+  const own = side === 'BUY' ? bids : asks;
+  const level = own.find(({ price }) => tryParsePriceTicks(price, ticksPerUnit) === order.limitTicks);
+  return BigInt(level?.token_quantity_atomic ?? '0');
 }
 
 type Form = { readonly current: HTMLFormElement | null };
@@ -177,29 +288,34 @@ function useChosen(chosen: ChosenPrice | null, form: Form, choose: (cents: strin
   useEffect(() => {
     if (chosen === null) return;
     choose(chosen.cents);
-    if (chosen.movesFocus) fieldOf(form.current, 'size')?.focus();
+    if (chosen.movesFocus) form.current?.querySelector<HTMLElement>('#ticket-amount')?.focus();
   }, [chosen]);
 }
 
-type Change = (changed: Partial<Ticket>) => void;
-
-/** Alt and a letter, so that a single key does nothing outside of a field. */
-function useSideKeys(form: Form, change: Change): void {
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent): void => {
-      const side = { KeyB: 'BUY', KeyS: 'SELL' }[event.code] as Side | undefined;
-      if (!event.altKey || event.ctrlKey || event.metaKey || side === undefined) return;
-      event.preventDefault();
-      change({ side });
-      (fieldOf(form.current, 'price') ?? fieldOf(form.current, 'budget') ?? fieldOf(form.current, 'size'))?.focus();
-    };
-    addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
-  }, []);
+/** TICKET-1: a key that is held down sends one order. */
+function oncePressed(event: KeyboardEvent): void {
+  if (event.key === 'Enter' && event.repeat) event.preventDefault();
 }
 
-function fieldOf(form: HTMLFormElement | null, name: string): HTMLInputElement | null {
-  return form?.querySelector(`[name="${name}"]`) ?? null;
+/** The keys of the ticket. */
+function useTicketKeys(edit: ChangeDraft, onOutcome: (outcome: 0 | 1) => void): void {
+  const draftOf = (changed: Partial<Draft>) => (): void => {
+    edit(changed);
+    // The fields of another tab are there with the next drawing.
+    setTimeout(() => focusFirst('#ticket-price', '#ticket-amount'));
+  };
+  useShortcuts({
+    B: draftOf({ side: 'BUY' }),
+    S: draftOf({ side: 'SELL' }),
+    M: draftOf({ tab: 'market' }),
+    L: draftOf({ tab: 'limit' }),
+    P: draftOf({ tab: 'maker' }),
+    Y: () => onOutcome(0),
+    N: () => onOutcome(1),
+    A: () => focusFirst('#ticket-amount'),
+    G: () => focusFirst('.ladder button[tabindex="0"]'),
+    O: () => focusFirst('.orders button', '[aria-labelledby="own-orders"] input'),
+  });
 }
 
 function useReach(shown: Preview | Problem, side: Side, ticksPerUnit: number, onReach: (reach: Reach) => void): void {
@@ -208,28 +324,13 @@ function useReach(shown: Preview | Problem, side: Side, ticksPerUnit: number, on
   useEffect(() => () => onReach(null), []);
 }
 
-/** The time of a GTD order starts at one hour. */
-function withDefaults(ticket: Ticket): Ticket {
-  return ticket.kind === 'GTD' && ticket.expiresAt === ''
-    ? { ...ticket, expiresAt: minutesAhead(HOUR_MINUTES) }
-    : ticket;
-}
-
-/** Returns a part of the available amount, in whole lots at the typed price. */
-function partOf(available: bigint | null, divisor: bigint, ticket: Ticket, { ticksPerUnit }: Grid): Partial<Ticket> {
-  if (available === null) return {};
-  const part = available / divisor;
-  if (ticket.side === 'BUY' && ticket.kind === 'MARKET') return { budget: sumToDecimal(part) };
+/** The draft for this much of what is available, in whole lots at the typed price. */
+function partOf(part: bigint, draft: Draft, { ticksPerUnit }: Grid): Partial<Draft> {
+  if (spendsBudget(draft)) return { budget: sumToDecimal(part) };
   const lot = BigInt(ticksPerUnit);
-  if (ticket.side === 'SELL') return { size: sumToDecimal(wholeLots(part, ticksPerUnit)) };
-  const ticks = ticksOf(ticket.cents, ticksPerUnit);
+  if (draft.side === 'SELL') return { size: sumToDecimal(wholeLots(part, ticksPerUnit)) };
+  // A buyer at the market who says tokens has no price to divide by: the same money, said as money.
+  if (draft.tab === 'market') return { budget: sumToDecimal(part), isInTokens: false };
+  const ticks = ticksOf(draft.cents, ticksPerUnit);
   return ticks === NOT_A_NUMBER ? {} : { size: sumToDecimal((part / BigInt(ticks)) * lot) };
-}
-
-function describe({ fills, remaining_status: rest }: PlacementResponse, sizeAtomic: bigint): string {
-  if (rest === 'none') return 'Filled.';
-  const filled = fills.reduce((sum, fill) => sum + BigInt(fill.token_quantity_atomic), 0n);
-  if (rest === 'open')
-    return filled === 0n ? 'Placed.' : `Filled in part; ${units(sizeAtomic - filled)} tokens are in the book.`;
-  return filled > 0n ? 'Filled in part; the rest was cancelled.' : 'Nothing was filled, and nothing is left.';
 }

@@ -3,10 +3,13 @@
  * browser makes. A wallet signs the message of a sign-in, and orders as typed data, so that it can show what it signs.
  */
 import { accountOf, assertShown, type Extension, extensionOf, requestOf, showNetwork } from './extensions.ts';
+import { part } from './parts.ts';
 import { read, remove, write } from './storage.ts';
 import type { Wallet } from './wallet.ts';
 
 const REMEMBERED = 'wallet';
+const accountSignerPart = () => part(() => import('../../../shared/client/accountSigner.ts'));
+const demoWalletPart = () => part(async () => (await import('./demoWallet.ts')).openWallet);
 
 let current: Wallet | null = null;
 
@@ -33,12 +36,12 @@ export async function openExtension(extension: Extension | undefined): Promise<W
     address,
     signMessage: (text) => signing('personal_sign', [hexOf(text), address]),
     signOrder: async (draft, domain) => {
-      const { AccountSigner } = await import('../../../shared/client/accountSigner.ts');
+      const { AccountSigner } = await accountSignerPart();
       const signTypedData = (data: object): Promise<string> => signTyped(domain.chainId, data);
       return (await new AccountSigner({ address, signTypedData }, domain).sign(draft)).body;
     },
     signTransfer: async (transfer) => {
-      const { signTransfer } = await import('../../../shared/client/fiatSigning.ts');
+      const { signTransfer } = await part(() => import('../../../shared/client/fiatSigning.ts'));
       const signTypedData = (data: object): Promise<string> =>
         signTyped(transfer.typed_data?.domain.chainId ?? 0, data);
       return signTransfer(transfer, { address, signTypedData });
@@ -62,9 +65,14 @@ export async function currentWallet(): Promise<Wallet> {
   return wallet;
 }
 
+/** Loads the code with which the wallet of the visitor signs orders, and asks the wallet for nothing. */
+export async function loadSigner(): Promise<void> {
+  await (read(REMEMBERED)?.startsWith('demo') ? demoWalletPart() : accountSignerPart());
+}
+
 /** The code is loaded only for visitors who want a demo wallet. */
 export async function openDemoWallet(): Promise<Wallet> {
-  return (await import('./demoWallet.ts')).openWallet();
+  return (await demoWalletPart())();
 }
 
 export function rememberWallet(wallet: Wallet): void {

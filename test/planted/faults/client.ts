@@ -44,4 +44,25 @@ export const CLIENT_FAULTS: readonly Fault[] = [
     replace: 'super.caughtUp();',
     caughtBy: 'test/unit/shared/client/exchangeStream.test.ts',
   },
+  {
+    name: 'a maker’s price in the ticket begins where it would trade',
+    file: 'gateway/web/browser/preview.ts',
+    search: 'const [first, second] = isMaker ? [own, other] : [other, own];',
+    replace: 'const [first, second] = [other, own];',
+    caughtBy: 'test/unit/gateway/web/browser/preview.test.ts',
+  },
+  {
+    name: 'a buyer’s average price in the ticket is rounded down',
+    file: 'gateway/web/browser/preview.ts',
+    search: 'hundredths + filledAtomic - 1n : hundredths) / filledAtomic',
+    replace: 'hundredths : hundredths) / filledAtomic',
+    caughtBy: 'test/unit/gateway/web/browser/preview.test.ts',
+  },
+  {
+    name: 'a session cancels in the name of a scope that it has, and places in bulk as well',
+    file: 'gateway/trading/batchesRoutes.ts',
+    search: "const BULK = { access: 'trade:bulk', path",
+    replace: "const BULK = { access: 'trade:bulk', sessionScope: 'trade:orders', path",
+    caughtBy: 'test/api/sessions.test.ts',
+  },
 ];

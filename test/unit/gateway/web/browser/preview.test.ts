@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Preview, preview, stepCents, type Ticket } from '../../../../../gateway/web/browser/preview.ts';
+import {
+  averageCents,
+  type Preview,
+  preview,
+  startCents,
+  stepCents,
+  type Ticket,
+} from '../../../../../gateway/web/browser/preview.ts';
 import type { Levels } from '../../../../../shared/client/stream/bookReplica.ts';
 
 const TICKET: Ticket = {
@@ -9,6 +16,7 @@ const TICKET: Ticket = {
   cents: '65',
   size: '10',
   budget: '10',
+  isInTokens: false,
   slippageTicks: 0,
   expiresAt: '',
   isPostOnly: false,
@@ -61,7 +69,7 @@ test('fees are rounded down, as the exchange charges them', () => {
 });
 
 test('prices are steps of the grid of the market, sizes whole lots', () => {
-  for (const cents of ['0', '100', '65.5', '-1', '1e1', '', '6,5', '.5', '٦']) {
+  for (const cents of ['0', '100', '65.5', '-1', '1e1', '6,5', '.5', '٦']) {
     assert.match(shown({ cents }), /^The price is a step of 1¢ from 1¢ to 99¢/, cents);
   }
   assert.equal(shown({ cents: '65.5' }, 1000).slice(0, 5), '0.655');
@@ -117,6 +125,35 @@ test('a buyer at the market never pays more than the amount, however the book ch
   assert.equal(most.price, '0.99');
 });
 
+test('a buyer at the market may say how many tokens instead, and pays the limit for each at most', () => {
+  const bought = inBook({ kind: 'MARKET', isInTokens: true, size: '12', slippageTicks: 1 });
+  assert.deepEqual([bought.price, bought.sizeAtomic, bought.notionalMicro], ['0.43', 12_000_000n, 5_160_000n]);
+  assert.equal(bought.taken.notionalMicro, 4_840_000n);
+});
+
+test('a limit begins at the best price that trades, a maker at one that waits, and neither at 50¢', () => {
+  const start = (side: 'BUY' | 'SELL', isMaker: boolean, book = BOOK): string => startCents(book, side, isMaker, 100);
+  const four = (book: Levels): string[] => [
+    start('BUY', false, book),
+    start('SELL', false, book),
+    start('BUY', true, book),
+    start('SELL', true, book),
+  ];
+  assert.deepEqual(four(BOOK), ['40', '38', '38', '40']);
+  assert.deepEqual(four({ ...BOOK, bids: [] }), ['40', '40', '39', '40']);
+  assert.deepEqual(four({ ...BOOK, asks: [] }), ['38', '38', '38', '39']);
+  assert.deepEqual(four({ bids: [], asks: [level('0.01', 1)] }), ['1', '1', '1', '1']);
+  assert.deepEqual(four(NO_BOOK), ['', '', '', '']);
+  assert.match((made({ cents: '' }) as { text: string }).text, /^Type a price/);
+});
+
+test('an average price is rounded to a hundredth of a cent, against the one who trades', () => {
+  const traded = { filledAtomic: 3_000_000n, notionalMicro: 1_000_000n };
+  assert.equal(averageCents(traded, 'BUY'), '33.34');
+  assert.equal(averageCents(traded, 'SELL'), '33.33');
+  assert.equal(averageCents({ filledAtomic: 2_000_000n, notionalMicro: 1_300_000n }, 'BUY'), '65');
+});
+
 test('a seller at the market asks for the last price that the size reaches', () => {
   const sold = inBook({ kind: 'MARKET', side: 'SELL', size: '8', slippageTicks: 1 });
   assert.deepEqual([sold.price, sold.sizeAtomic], ['0.36', 8_000_000n]);
@@ -155,5 +192,5 @@ test('the arrow keys step from tick to tick and stop at the ends of the grid', (
   assert.equal(stepCents('3', 100, -10), '1');
   assert.equal(stepCents('55.5', 1000, -1), '55.4');
   assert.equal(stepCents('0.01', 10_000, 1), '0.02');
-  assert.equal(stepCents('what', 100, 1), '50');
+  assert.equal(stepCents('what', 100, 1), 'what');
 });
