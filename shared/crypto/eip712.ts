@@ -1,7 +1,9 @@
 /**
  * The EIP-712 digest of an order (RULES.md 5.1): the owner signs it, the engine verifies it, and in hex it is the order
- * hash. There is one implementation: `OrderHasher.digest` reads the bytes of a command record and allocates nothing but
- * the result of its hash function; `digestOf` encodes a plain order and calls the same code.
+ * hash. `OrderHasher.digest` reads the bytes of a command record and allocates nothing but the result of its hash
+ * function; `digestOf` encodes a plain order and calls the same code. The layout stands once more in the kernel
+ * (engine/verify/kernel/wasm/order.as), in the contract (data/contracts/src/Orders.sol) and in what the contract is
+ * sent (shared/chain/batch.ts): test/unit/shared/crypto/orderLayout.test.ts compares all of them with ORDER_TYPE.
  *
  *   struct buffer   13 words of 32 bytes, each value right-aligned and big-endian
  *     type hash | salt | maker | signer | taker = 0 | tokenId | makerAmount | takerAmount | expiration | nonce |

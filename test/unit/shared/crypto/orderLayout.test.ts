@@ -1,0 +1,108 @@
+/**
+ * The order that is signed stands in five places: the type and its hasher (eip712.ts), the kernel (order.as), the
+ * contract (Orders.sol), its ABI, and the bodies of requests. All follow the text of the type.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import { decodeFunctionData, type Hex, hashTypedData } from 'viem';
+import { PLACEMENT } from '../../../../shared/api/orders.ts';
+import { MATCH_TYPE, OUTCOME, SIDE } from '../../../../shared/base/codes.ts';
+import { toHex } from '../../../../shared/base/hex.ts';
+import { type ChainTrade, encodeBatch } from '../../../../shared/chain/batch.ts';
+import { EXCHANGE_ABI } from '../../../../shared/chain/exchangeAbi.ts';
+import { hasherFor, ORDER_TYPE, ZERO_ADDRESS } from '../../../../shared/crypto/eip712.ts';
+
+const WORD_BYTES = 32;
+/** In the order of the words, of which the first is the hash of the type. */
+const FIELDS = ORDER_TYPE.slice('Order('.length, -1)
+  .split(',')
+  .map((field) => {
+    const [type, name] = field.split(' ') as [string, string];
+    return { type, name };
+  });
+const NAMES = FIELDS.map(({ name }) => name);
+
+function sourceOf(path: string): string {
+  return readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
+}
+
+/** An order that has another value in every field; the taker is always the zero address. */
+const NUMBERS = { makerAmount: 11, takerAmount: 12, nonce: 13, minTakerNet: 14, side: SIDE.SELL };
+const ADDRESSES = { maker: `0x${'a1'.repeat(20)}`, signer: `0x${'a2'.repeat(20)}` } as const;
+const VALUES: Record<string, bigint | string> = {
+  ...{ salt: 21n, ...ADDRESSES, taker: ZERO_ADDRESS, tokenId: 2n, expiration: 15n, feeRateBps: 16n },
+  ...Object.fromEntries(Object.entries(NUMBERS).map(([name, value]) => [name, BigInt(value)])),
+};
+
+describe('the layout of a signed order', () => {
+  test('has a value for every field of the type here, no two alike', () => {
+    assert.deepEqual(Object.keys(VALUES).sort(), [...NAMES].sort());
+    assert.equal(new Set([...Object.values(VALUES)].map(String)).size, NAMES.length);
+  });
+
+  test('is that of the hasher', () => {
+    const verifyingContract = `0x${'c0'.repeat(20)}` as Hex;
+    const domain = { name: 'an exchange', version: '1', chainId: 137, verifyingContract };
+    const order = { ...NUMBERS, ...ADDRESSES, salt: '21', tokenId: '2', expirationSec: 15, feeRateBps: 16 };
+    const message = Object.fromEntries(
+      FIELDS.map(({ type, name }) => [name, type === 'uint8' ? NUMBERS.side : VALUES[name]]),
+    );
+    const expected = hashTypedData({ domain, types: { Order: FIELDS }, primaryType: 'Order', message } as never);
+    assert.equal(toHex(hasherFor(domain).digestOf(order)), expected);
+  });
+
+  test('is that of the kernel, word by word', () => {
+    const source = sourceOf('engine/verify/kernel/wasm/order.as');
+    const words = new Map<string, number>();
+    const add = (constant: string, word: number): void => {
+      const camel = constant.toLowerCase().replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+      words.set({ fee: 'feeRateBps', kind: 'side' }[camel] ?? camel, word);
+    };
+    for (const [, count, hasAddress, name] of source.matchAll(
+      /memory\.copy\(STRUCT \+ (?:(\d+) \* )?WORD( - ADDRESS)?, RECORD \+ (\w+),/g,
+    )) {
+      add(name!, Number(count ?? 1) - (hasAddress === undefined ? 0 : 1));
+    }
+    for (const [, word, name] of source.matchAll(/putNumber\((\d+), load<u\d+>\(RECORD \+ (\w+)\)\)/g)) {
+      add(name!, Number(word));
+    }
+    const expected = NAMES.flatMap((name, index) => (name === 'taker' ? [] : [[name, index + 1]]));
+    assert.deepEqual([...words], expected);
+    assert.match(source, new RegExp(`keccak\\(STRUCT_HASH, STRUCT, ${NAMES.length + 1} \\* WORD\\)`));
+  });
+
+  test('is that of the contract: its struct, its type and its length', () => {
+    const source = sourceOf('data/contracts/src/Orders.sol');
+    const [, struct] = /struct Order \{([^}]*)\}/.exec(source)!;
+    const fields = [...struct!.matchAll(/(\w+) (\w+);/g)].map(([, type, name]) => ({ type, name }));
+    assert.deepEqual(fields, FIELDS);
+    const [, type] = /TYPE_HASH = keccak256\(\s*([^;]*?)\s*\);/.exec(source)!;
+    assert.equal(type!.replace(/"\s*"|^"|"$/g, ''), ORDER_TYPE);
+    const bytes = NAMES.length * WORD_BYTES;
+    assert.ok(source.includes(`calldatacopy(add(words, 0x20), order, 0x${bytes.toString(16)})`));
+    assert.ok(source.includes(`keccak256(words, 0x${(bytes + WORD_BYTES).toString(16)})`));
+  });
+
+  test('is that of the batches which the contract is sent, with each value in its field', () => {
+    const facts = { salt: 21n, tokenId: 2n, ...NUMBERS, ...ADDRESSES, expirationSec: 15, feeBps: 16 };
+    const order = { ...facts, hash: '0x01', signature: '0x02' } as const;
+    const trade: ChainTrade = {
+      ...{ shard: 0, tradeSequence: 1, maker: order, taker: { ...order, hash: '0x03', side: SIDE.BUY } },
+      ...{ makerOutcome: OUTCOME.YES, matchType: MATCH_TYPE.STANDARD, lots: 1, yesTicks: 40, ticksPerUnit: 100 },
+    };
+    const data = encodeBatch(`0x${'00'.repeat(32)}`, [trade]);
+    const { args } = decodeFunctionData({ abi: EXCHANGE_ABI, data }) as { args: readonly unknown[] };
+    const sent = (args[1] as { order: Record<string, unknown> }[])[1]!.order;
+    assert.deepEqual(Object.keys(sent), NAMES, 'the ABI');
+    const shown = Object.fromEntries(Object.entries(sent).map(([name, value]) => [name, String(value).toLowerCase()]));
+    assert.deepEqual(shown, Object.fromEntries(NAMES.map((name) => [name, String(VALUES[name])])));
+  });
+
+  test('has its fields in the body of a placement, by their names in snake case', () => {
+    for (const name of NAMES) {
+      const snake = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+      assert.ok(snake in PLACEMENT.properties, name);
+    }
+  });
+});
