@@ -109,6 +109,7 @@ test('keys choose tab, side, outcome and amount, a sheet lists them, and Enter h
   await page.keyboard.up('Enter');
   await page.getByText('Placed: it waits in the book.').waitFor();
   assert.equal(sent, 1);
+  await page.getByRole('button', { name: /^Cancel the order/ }).waitFor();
   await page.keyboard.press('Alt+o');
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
