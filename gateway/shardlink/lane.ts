@@ -2,6 +2,7 @@
  * One lane of the link (shardlink/link.ts): the pair of rings to one thread of a shard, and the state of that thread.
  * Owner: the gateway thread whose link it is.
  */
+import type { Clock } from '../../shared/base/clock.ts';
 import { FEE_ACCOUNT } from '../../shared/base/codes.ts';
 import {
   COMMAND,
@@ -51,8 +52,6 @@ export class Lane {
   hasMoreEvents = false;
   /** LINK-10. Pieces of the shard's state that are not applied yet; events in the ring come after them. */
   readonly state: Uint32Array[];
-  /** Groups that have tripped in other shards and must still be tripped in this one: group to account. */
-  readonly #pendingTrips = new Map<number, number>();
 
   constructor(
     shard: number,
@@ -101,35 +100,33 @@ export class Lane {
     return account;
   }
 
-  /** LINK-5. The groups have tripped in another shard. */
-  addTrips(trips: readonly [group: number, account: number][], nowMs: number): void {
-    for (const [group, account] of trips) this.#pendingTrips.set(group, account);
-    if (this.isReady) this.sendTrips(nowMs);
+  /** LINK-5. The group has tripped in another shard; after the loss of this thread its successor is owed the trip. */
+  oweTrip(group: number, account: number, clock: Clock): void {
+    this.owed.add(tripOf(group), () => this.isLost || this.#sendTrip(group, account, clock.nowMs()));
+    this.owed.pay();
   }
 
-  /** LINK-5. The group accepts orders again. */
-  dropTrip(group: number): void {
-    this.#pendingTrips.delete(group);
-  }
-
-  /** Sends the time, the waiting trips, and the commands that the shard is owed. */
+  /** Sends the time, and the commands that the shard is owed. */
   tick(nowMs: number): void {
-    this.sendTrips(nowMs);
     this.owed.pay();
     const word = claimCommand(this.commands, COMMAND.TICK.TYPE, NO_REQUEST, FEE_ACCOUNT, nowMs, NO_MARKET, 0);
     if (word !== NO_ROOM) this.commands.publish();
   }
 
-  /** LINK-5. Sends the trips for which the ring has room. */
-  sendTrips(nowMs: number): void {
-    for (const [group, account] of this.#pendingTrips) {
-      const word = claimCommand(this.commands, COMMAND.GROUP_TRIP.TYPE, NO_REQUEST, account, nowMs, NO_MARKET, 0);
-      if (word === NO_ROOM) return;
-      this.commands.words[word + COMMAND.GROUP_SET.group] = group;
-      this.commands.publish();
-      this.#pendingTrips.delete(group);
-    }
+  /** @returns false if the ring has no room */
+  #sendTrip(group: number, account: number, nowMs: number): boolean {
+    const { GROUP_TRIP } = COMMAND;
+    const word = claimCommand(this.commands, GROUP_TRIP.TYPE, NO_REQUEST, account, nowMs, NO_MARKET, 0);
+    if (word === NO_ROOM) return false;
+    this.commands.words[word + GROUP_TRIP.group] = group;
+    this.commands.publish();
+    return true;
   }
+}
+
+/** The subject of the trip of a group (OWED-2). */
+export function tripOf(group: number): string {
+  return `trip of group ${group}`;
 }
 
 /** Twice the record, because a record at the end of the ring also needs room for the padding of the wrap. */

@@ -12,8 +12,8 @@
  *   LINK-3  The reply object and its result are reused by the pump: a handler copies what it keeps.
  *   LINK-4  Only a shard that is READY is sent commands. When a shard is lost, the events it had published are still
  *           applied, and every command without a reply is answered OUTCOME_UNKNOWN.
- *   LINK-5  An order group that trips in one shard is tripped in all others: at once where the ring has room, otherwise
- *           as soon as it has, and when a shard comes back.
+ *   LINK-5  An order group that trips in one shard is tripped in all others, which are owed the trip (LINK-12) from
+ *           then on, and from when they come back.
  *   LINK-6  Each thread of a shard has rings of its own: a record that a dead thread left half written is never read.
  *   LINK-7  No account has more placements waiting for a shard than its share (placementShares.ts).
  *   LINK-8  A turn of the pump ends between two records once it has applied MOST_EVENTS_PER_TURN events: a busy shard
@@ -34,7 +34,7 @@ import { ANY_EVENT, EVENT, typeOf } from '../../shared/wire/events.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import type { RingProducer } from '../../shared/wire/ring.ts';
 import type { FanOut, ReplyMerge } from './fanOut.ts';
-import { hasRoomForCancel, Lane, type LaneRings, NO_LOAD, NO_ROOM, type ShardLoad } from './lane.ts';
+import { hasRoomForCancel, Lane, type LaneRings, NO_LOAD, NO_ROOM, type ShardLoad, tripOf } from './lane.ts';
 import type { ShardLinkOptions } from './linkOptions.ts';
 import { Owed } from './owed.ts';
 import { emptyReply, givenUp, PendingReply, type ReplyHandler, type ReusedReply, setReply } from './reply.ts';
@@ -217,7 +217,7 @@ export class ShardLink {
   lead(isHeldBack: () => boolean): void {
     this.#isFollowing = false;
     this.#isHeldBack = isHeldBack;
-    if (this.#tripsGroups) sendMissedTrips(this.#lanes, this.#views.groups, this.#clock.nowMs());
+    if (this.#tripsGroups) sendMissedTrips(this.#lanes, this.#views.groups, this.#clock);
   }
 
   /** LINK-5, LINK-11. */
@@ -251,7 +251,7 @@ export class ShardLink {
 
   /** LINK-5. The group accepts orders again: a shard that was not sent the trip need not be. */
   dropPendingTrips(group: number): void {
-    for (const lane of this.#lanes) lane.dropTrip(group);
+    for (const owed of this.owed) owed.drop(tripOf(group));
   }
 
   /** LINK-11. Sends every shard the time, so that due orders expire; commands in a full ring do the same. */
@@ -333,7 +333,7 @@ export class ShardLink {
         break;
       case EVENT.GROUP.TYPE:
         this.#apply(lane, words, word);
-        if (this.#tripsGroups) tripElsewhere(this.#lanes, lane, words, word, this.#clock.nowMs());
+        if (this.#tripsGroups) tripElsewhere(this.#lanes, lane, words, word, this.#clock);
         break;
       default:
         this.#apply(lane, words, word);
@@ -392,7 +392,7 @@ export class ShardLink {
     const shardSequence = readSafe(words, word + EVENT.READY.shardSequence);
     this.#views.recovered(lane.shard, shardSequence);
     this.#follower?.recovered(lane.shard, shardSequence);
-    if (this.#tripsGroups) sendMissedTrips(this.#lanes, this.#views.groups, this.#clock.nowMs());
+    if (this.#tripsGroups) sendMissedTrips(this.#lanes, this.#views.groups, this.#clock);
     lane.owed.pay();
     lane.onReady();
   }

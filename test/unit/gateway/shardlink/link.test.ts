@@ -356,6 +356,27 @@ test('a group that trips in one shard trips in the others, and a reset reaches a
   assert.equal(rig.views.groups.of(3, START_MS)!.isTripped, false);
 });
 
+test('a trip that found no room precedes every later command of its shard (LINK-5, LINK-12)', async (t) => {
+  const rig = new ClientRig(t, { commandRingBytes: 4096 });
+  await rig.start();
+  assert.equal(await rig.run(rig.client.setGroup(1, 3, 60, 1_000_000)), OK);
+  const isTripped = (): boolean => rig.shards[1]!.engine.state.groups.get(3).isTripped;
+  rig.shards[0]!.engine.state.groups.get(3).window.add(START_MS, 500_000);
+  const set = rig.client.setGroup(1, 3, 60, 400_000);
+  for (let before = -1; rig.link.inFlight > before; ) {
+    before = rig.link.inFlight;
+    void rig.client.catchUp(1);
+  }
+  rig.shards[0]!.step();
+  await eventually('the trip of the first shard', async () => rig.views.groups.of(3, START_MS)!.isTripped);
+  rig.shards[1]!.step();
+  assert.equal(await set, OK);
+  assert.equal(isTripped(), false, 'its ring was full');
+  const placed = rig.place(rig.record(SIDE.BUY, 41), 1, 1);
+  assert.equal(rig.shards[1]!.step(), 2);
+  assert.deepEqual([isTripped(), (await placed).code], [true, OK]);
+});
+
 test('a shard with much to say leaves turns to the sockets, between two records', async (t) => {
   const rig = new ClientRig(t, { shards: 1 });
   await rig.start();
