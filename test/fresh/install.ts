@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
@@ -15,17 +15,13 @@ import { temporaryDirectory } from '../support/directory.ts';
 import { environment, IS_SUPPORTED, NODES, type NodeMajor, type NpmMajor, nodeOf, program } from './nodes.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-type Machine = { readonly node: NodeMajor; readonly npm: NpmMajor; readonly packagesOf?: NodeMajor };
-
-/**
- * The npm that each Node ships with. The second machine has the packages that the same npm has installed on the first,
- * because installing takes most of the time of a machine.
- */
-const MACHINES: readonly Machine[] = [
+/** The npm that each Node ships with. */
+const MACHINES: readonly { readonly node: NodeMajor; readonly npm: NpmMajor }[] = [
   { node: 20, npm: 10 },
-  { node: 22, npm: 10, packagesOf: 20 },
+  { node: 22, npm: 10 },
   { node: 24, npm: 11 },
 ];
+type Machine = (typeof MACHINES)[number];
 
 const COMMAND_LIMIT_MS = 300_000;
 const START_LIMIT_MS = 300_000;
@@ -33,27 +29,18 @@ const STOP_LIMIT_MS = 60_000;
 
 const directory = temporaryDirectory();
 
-function copyOn(node: NodeMajor): string {
-  return join(directory, `node-${node}`, 'exchange');
-}
-
 /** A copy of the project and a PATH that holds `node`, `npm`, `npx` and `sh` only. */
 function prepare({ node, npm }: Machine): { copy: string; env: NodeJS.ProcessEnv } {
-  const bin = join(directory, `node-${node}`, 'bin');
+  const machine = join(directory, `node-${node}`);
+  const bin = join(machine, 'bin');
   mkdirSync(bin, { recursive: true });
   symlinkSync(nodeOf(node), join(bin, 'node'));
   for (const name of ['npm', 'npx']) symlinkSync(program(`npm-${npm}/bin/${name}-cli.js`), join(bin, name));
   symlinkSync('/bin/sh', join(bin, 'sh'));
-  const copy = copyOn(node);
+  const copy = join(machine, 'exchange');
   const listed = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' });
   for (const path of listed.split('\0')) if (path !== '') cpSync(join(ROOT, path), join(copy, path));
   return { copy, env: { ...environment(), PATH: bin, PORT: '0', npm_config_update_notifier: 'false' } };
-}
-
-/** Without what a start keeps beside them. */
-function takePackages(from: string, to: string): void {
-  execFileSync('cp', ['-al', join(from, 'node_modules'), to]);
-  rmSync(join(to, 'node_modules/.cache'), { recursive: true });
 }
 
 /** Resolves once the server says that it listens. */
@@ -90,8 +77,7 @@ for (const machine of MACHINES) {
       return stdout;
     };
     assert.equal(run('node', '-v').trim(), `v${NODES[machine.node]}`);
-    if (machine.packagesOf === undefined) run('npm', 'ci', '--no-audit', '--no-fund');
-    else takePackages(copyOn(machine.packagesOf), copy);
+    run('npm', 'ci', '--no-audit', '--no-fund');
     // The runtime from the lock file, which also runs this test.
     assert.equal(run('node', 'shared/run.mjs', '-v').trim(), process.version);
     const server = await start(copy, env);
