@@ -65,4 +65,18 @@ export const CLIENT_FAULTS: readonly Fault[] = [
     replace: "const BULK = { access: 'trade:bulk', sessionScope: 'trade:orders', path",
     caughtBy: 'test/api/sessions.test.ts',
   },
+  {
+    name: 'the gain that the page draws counts what was paid in',
+    file: 'gateway/web/browser/gains.ts',
+    search: 'if (PAID.includes(entry.type)) paid',
+    replace: "if (entry.type === 'withdrawal') paid",
+    caughtBy: 'test/unit/gateway/web/browser/gains.test.ts',
+  },
+  {
+    name: 'a time on the page is by the calendar of its visitor',
+    file: 'gateway/web/browser/times.ts',
+    search: '{ ...READ_BY_ALL, ...options }',
+    replace: 'options',
+    caughtBy: 'test/unit/gateway/web/browser/times.test.ts',
+  },
 ];
