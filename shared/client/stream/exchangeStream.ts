@@ -45,6 +45,8 @@ const PERMANENT_CODES: readonly string[] = ['API_KEY_UNAUTHORIZED', 'UNAUTHORIZE
 type Request = {
   readonly books: readonly BookStream[];
   readonly user: UserStream | null;
+  /** The `user_since` of a request for private events. */
+  readonly since?: number | undefined;
   readonly channel?: AnyChannel;
 };
 
@@ -249,7 +251,8 @@ export class ExchangeStream {
     if (frame.channel === 'subscribed') {
       this.#connection.settled();
       for (const book of request.books) if (this.#isOpen(book)) book.subscribed();
-      if (request.user !== null && request.user === this.#user) request.user.subscribed(frame.data.user_sequence ?? 0);
+      if (request.user !== null && request.user === this.#user)
+        request.user.subscribed(frame.data.user_sequence ?? 0, request.since);
       request.channel?.subscribed(frame.data);
     } else if (frame.channel === 'pong') {
       this.#requests.delete(id!);
@@ -325,7 +328,7 @@ export class ExchangeStream {
     if (!this.#connection.isOpen) return;
     const user_since = user.subscribing();
     const cancel_on_disconnect = user.cancelOnDisconnect;
-    this.#request({ user: true, user_since, cancel_on_disconnect }, { books: [], user });
+    this.#request({ user: true, user_since, cancel_on_disconnect }, { books: [], user, since: user_since });
   }
 
   #subscribeChannel(channel: AnyChannel): void {

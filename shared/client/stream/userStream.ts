@@ -129,14 +129,18 @@ export class UserStream implements AsyncIterable<UserEvent> {
     return this.#last === null ? undefined : Math.max(0, this.#last - 1);
   }
 
-  /** @param sequence the `user_sequence` of the answer: the last frame before the following ones. */
-  subscribed(sequence: number): void {
+  /**
+   * @param sequence the `user_sequence` of the answer: the last frame before the following ones
+   * @param since what this request has asked for: its answer may come late, when later frames have arrived
+   */
+  subscribed(sequence: number, since: number | undefined): void {
+    assertCounted(sequence);
     this.#isSubscribing = false;
     if (this.#last === null) {
       this.#last = sequence;
       // Fetches that frame, to compare it after a reconnect even if no other frame arrives before.
       if (sequence > 0) this.#subscribe();
-    } else if (sequence < this.#last - 1) {
+    } else if (since !== undefined && sequence < Math.min(since, this.#last)) {
       this.#restarted();
     }
     this.#ready.resolve();
@@ -153,6 +157,7 @@ export class UserStream implements AsyncIterable<UserEvent> {
 
   received(frame: PrivateFrame): void {
     const last = this.#last;
+    assertCounted(frame.user_sequence);
     if (last === null || this.#isClosed || frame.user_sequence < last) return;
     if (frame.user_sequence === last) {
       const text = identityOf(frame);
@@ -167,6 +172,7 @@ export class UserStream implements AsyncIterable<UserEvent> {
 
   heartbeat({ data }: HeartbeatFrame): void {
     const sent = data.user_sequence;
+    if (sent !== undefined) assertCounted(sent);
     if (this.#last === null || sent === undefined || this.#isSubscribing) {
       // An answer that does not arrive between heartbeats was lost.
       if (++this.#tries >= MOST_TRIES) this.#subscribeAnew();
@@ -241,6 +247,12 @@ export class UserStream implements AsyncIterable<UserEvent> {
     this.#isLive = false;
     this.#ready.reject(error);
   }
+}
+
+/** The connection is then abandoned, because a frame without a number is none of the exchange. */
+function assertCounted(sequence: number): void {
+  if (!(Number.isSafeInteger(sequence) && sequence >= 0))
+    throw new TypeError('a user_sequence is no number of a frame');
 }
 
 function identityOf({ channel, timestamp, data }: PrivateFrame): string {

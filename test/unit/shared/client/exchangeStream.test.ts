@@ -2,83 +2,19 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ApiError } from '../../../../shared/client/http.ts';
 import { RequestSigner } from '../../../../shared/client/requestSigner.ts';
-import type { StreamOptions } from '../../../../shared/client/stream/connect.ts';
-import type { StreamSocket } from '../../../../shared/client/stream/connection.ts';
 import { ExchangeStream, StreamError } from '../../../../shared/client/stream/exchangeStream.ts';
 import { AUTH_HEADER } from '../../../../shared/crypto/hmac.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { fakeStream } from '../../../support/fakeStream.ts';
 import type { Json } from '../../../support/server.ts';
 
 const CREDENTIALS = { keyId: 'key-1', secret: 'c2VjcmV0LXNlY3JldA', passphrase: 'open sesame' };
 const SIGNER = new RequestSigner(CREDENTIALS);
 const [A, B, C] = ['a', 'b', 'c'].map((letter) => `01900000-0000-7000-8000-00000000000${letter}`);
-
-class FakeSocket implements StreamSocket {
-  readonly url: string;
-  readonly headers: Record<string, string> | undefined;
-  readonly sent: Json[] = [];
-  closedWith: number | undefined;
-  onopen: ((event: never) => void) | null = null;
-  onmessage: ((event: never) => void) | null = null;
-  onclose: ((event: never) => void) | null = null;
-  onerror: ((event: never) => void) | null = null;
-
-  constructor(url: string, headers: Record<string, string> | undefined) {
-    this.url = url;
-    this.headers = headers;
-  }
-
-  send(text: string): void {
-    this.sent.push(JSON.parse(text));
-  }
-
-  close(code?: number): void {
-    this.closedWith = code;
-  }
-
-  open(): void {
-    this.onopen!(undefined as never);
-  }
-
-  lose(): void {
-    this.onclose!({ code: 1006 } as never);
-  }
-
-  receive(frame: object): void {
-    this.onmessage!({ data: JSON.stringify(frame) } as never);
-  }
-
-  /** The messages since the last call. */
-  take(): Json[] {
-    return this.sent.splice(0);
-  }
-
-  /** Answers a subscription and the ping behind it. */
-  confirm(id: string, userSequence?: number): void {
-    this.receive({ channel: 'subscribed', id, data: { markets: [], user: false, user_sequence: userSequence } });
-    this.receive({ channel: 'pong', id, data: { time: 1 } });
-  }
-}
-
-function rig(t: TestContext, options: Partial<StreamOptions> = {}) {
-  const sockets: FakeSocket[] = [];
-  const stream = new ExchangeStream({
-    baseUrl: 'http://exchange.example:8080/',
-    openSocket: (url, headers) => {
-      sockets.push(new FakeSocket(url, headers));
-      return sockets.at(-1)!;
-    },
-    times: { firstRetryMs: 1, mostRetryMs: 1 },
-    random: () => 0,
-    ...options,
-  });
-  t.after(() => stream.close());
-  return { stream, sockets };
-}
 
 function bookFrame(market_id: string, sequence: number) {
   const none = { bids: [], asks: [] };
@@ -89,7 +25,7 @@ function bookFrame(market_id: string, sequence: number) {
 const subscribes = (sent: Json[]): Json[] => sent.filter(({ channel }) => channel === 'subscribe');
 
 test('books that are opened in one turn are asked for in one message, the checked ones in another', async (t) => {
-  const { stream, sockets } = rig(t);
+  const { stream, sockets } = fakeStream(t);
   stream.openBook(A.toUpperCase());
   stream.openBook(B, { verify: 'every' });
   stream.openBook(C);
@@ -112,7 +48,7 @@ test('books that are opened in one turn are asked for in one message, the checke
 });
 
 test('a message asks for 50 markets at most', async (t) => {
-  const { stream, sockets } = rig(t);
+  const { stream, sockets } = fakeStream(t);
   for (let market = 0; market < 101; market++) stream.openBook(`m${market}`);
   sockets[0].open();
   await nextTurn();
@@ -123,7 +59,7 @@ test('a message asks for 50 markets at most', async (t) => {
 });
 
 test('frames reach the book of their market, and a heartbeat every book', async (t) => {
-  const { stream, sockets } = rig(t);
+  const { stream, sockets } = fakeStream(t);
   const [a, b] = [stream.openBook(A), stream.openBook(B)];
   sockets[0].open();
   await nextTurn();
@@ -140,7 +76,7 @@ test('frames reach the book of their market, and a heartbeat every book', async 
 });
 
 test('after a loss a book continues behind its last frame; answers of the old connection mean nothing', async (t) => {
-  const { stream, sockets } = rig(t);
+  const { stream, sockets } = fakeStream(t);
   const book = stream.openBook(A);
   sockets[0].open();
   await nextTurn();
@@ -161,7 +97,7 @@ test('after a loss a book continues behind its last frame; answers of the old co
 });
 
 test('one unknown market among several ends its own book only', async (t) => {
-  const { stream, sockets } = rig(t);
+  const { stream, sockets } = fakeStream(t);
   const [a, b] = [stream.openBook(A), stream.openBook(B)];
   b.ready().catch(() => {});
   const [socket] = sockets;
@@ -183,7 +119,7 @@ test('one unknown market among several ends its own book only', async (t) => {
 });
 
 test('requests refused for too many messages are repeated when the time has come', async (t) => {
-  const { stream, sockets } = rig(t);
+  const { stream, sockets } = fakeStream(t);
   const book = stream.openBook(A);
   const [socket] = sockets;
   socket.open();
@@ -202,7 +138,7 @@ test('requests refused for too many messages are repeated when the time has come
 });
 
 test('a key that is refused ends everything; an error without an id that may pass ends nothing', async (t) => {
-  const { stream, sockets } = rig(t, { signer: SIGNER });
+  const { stream, sockets } = fakeStream(t, { signer: SIGNER });
   const [book, user] = [stream.openBook(A), stream.openUser()];
   sockets[0].open();
   sockets[0].receive({ channel: 'error', data: { code: 'INTERNAL_ERROR', error: 'later' } });
@@ -215,7 +151,7 @@ test('a key that is refused ends everything; an error without an id that may pas
 });
 
 test('private events are asked for once, signed, from where the client was', async (t) => {
-  const { stream, sockets } = rig(t, { signer: SIGNER });
+  const { stream, sockets } = fakeStream(t, { signer: SIGNER });
   const user = stream.openUser({ since: 5, cancelOnDisconnect: true });
   assert.throws(() => stream.openUser(), /open already/);
   const [socket] = sockets;
@@ -241,14 +177,14 @@ test('private events are asked for once, signed, from where the client was', asy
 });
 
 test('without a signer there are no private events, and a market is opened once', (t) => {
-  const { stream } = rig(t);
+  const { stream } = fakeStream(t);
   assert.throws(() => stream.openUser(), /need a signer/);
   stream.openBook(A);
   assert.throws(() => stream.openBook(A.toUpperCase()), /open already/);
 });
 
 test('a closed book is left at the server, and a closed stream closes all that is open', async (t) => {
-  const { stream, sockets } = rig(t, { signer: SIGNER });
+  const { stream, sockets } = fakeStream(t, { signer: SIGNER });
   const [a, b, user] = [stream.openBook(A), stream.openBook(B), stream.openUser()];
   for (const ready of [a.ready(), b.ready(), user.ready()]) ready.catch(() => {});
   sockets[0].open();
@@ -266,7 +202,7 @@ test('a closed book is left at the server, and a closed stream closes all that i
 
 test('a book that fails again and again is asked for after growing pauses', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { stream, sockets } = rig(t);
+  const { stream, sockets } = fakeStream(t);
   const book = stream.openBook(A);
   const [socket] = sockets;
   socket.open();
@@ -305,7 +241,7 @@ test('a connection that cannot be opened asks over HTTP why, and gives up when n
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   for (const refused of [401, 403]) {
     status = 503;
-    const { stream, sockets } = rig(t, { baseUrl, signer: SIGNER });
+    const { stream, sockets } = fakeStream(t, { baseUrl, signer: SIGNER });
     const user = stream.openUser();
     sockets[0].lose();
     while (sockets.length === 1) await new Promise((resolve) => setTimeout(resolve, 1));
@@ -325,7 +261,7 @@ test('with a session every connection has a ticket of its own, and an ended sess
     async () => 'a+b',
     () => Promise.reject(ended),
   ];
-  const { stream, sockets } = rig(t, { session: { ticket: () => tickets.shift()!() } });
+  const { stream, sockets } = fakeStream(t, { session: { ticket: () => tickets.shift()!() } });
   const user = stream.openUser();
   const book = stream.openBook(A);
   assert.equal(sockets.length, 0, 'there is no connection before its ticket');
@@ -351,37 +287,9 @@ test('with a session every connection has a ticket of its own, and an ended sess
 });
 
 test('a stream that is closed while it waits for its ticket opens no socket', async (t) => {
-  const { stream, sockets } = rig(t, { session: { ticket: async () => 'one' } });
+  const { stream, sockets } = fakeStream(t, { session: { ticket: async () => 'one' } });
   stream.openBook(A);
   stream.close();
   await nextTurn();
   assert.equal(sockets.length, 0);
-});
-
-test('CHANNELSTREAM-2: candles are live once each market has one to continue after', async (t) => {
-  const { stream, sockets } = rig(t);
-  const candles = stream.openCandles({ markets: [A, B], interval: '1m' });
-  sockets[0].open();
-  await nextTurn();
-  sockets[0].confirm('1');
-  const candle = (market_id: string, start: number, is_open: boolean) =>
-    sockets[0].receive({
-      ...{ channel: 'candle', market_id, outcome_index: 0, interval: '1m' },
-      data: { start, is_open },
-    });
-  assert.ok(!candles.isLive, 'a loss of the line now would lose the candles that close before the next one');
-  candle(A, 60, true);
-  assert.ok(!candles.isLive);
-  candle(B, 0, false);
-  assert.ok(candles.isLive);
-
-  sockets[0].lose();
-  assert.ok(!candles.isLive);
-  await eventually('a new connection', async () => sockets.length === 2);
-  sockets[1].open();
-  await nextTurn();
-  const [{ data }] = subscribes(sockets[1].take());
-  assert.deepEqual(data.candle.after, { [A]: 59, [B]: 0 });
-  sockets[1].confirm('2');
-  assert.ok(candles.isLive);
 });

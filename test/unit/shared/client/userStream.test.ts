@@ -38,7 +38,7 @@ class Host {
 
   /** The answer to a subscription after `since`, and the frames that the server still keeps. */
   answer(last: number, frames: readonly number[] = []): void {
-    this.user.subscribed(last);
+    this.user.subscribed(last, last);
     for (const sequence of frames) this.user.received(frame(sequence));
     this.user.caughtUp();
   }
@@ -118,7 +118,7 @@ test('a frame that is sent several times is emitted once', () => {
 test('a server that restarts its numbers is a gap without an end, and all of its frames count as new', () => {
   const cases: [string, (host: Host) => void][] = [
     ['another frame under the last number', (host) => host.user.received(frame(6, '7'))],
-    ['an answer before the last number', (host) => host.user.subscribed(3)],
+    ['an answer before the last number', (host) => host.user.subscribed(3, 5)],
   ];
   for (const [name, restart] of cases) {
     const host = new Host({ since: 5 });
@@ -145,14 +145,14 @@ test('a heartbeat before the last number asks again, as a standby may only be be
   host.answer(6, [7, 8]);
   assert.deepEqual(host.told(), ['8']);
   host.heartbeat(7);
-  host.user.subscribed(3);
+  host.user.subscribed(3, 7);
   assert.deepEqual(host.told(), ['gap 9-null restarted']);
 });
 
 test('a first subscription starts with the next frame, and fetches the last one to compare it later', () => {
   const host = new Host();
   assert.equal(host.user.subscribing(), undefined);
-  host.user.subscribed(9);
+  host.user.subscribed(9, undefined);
   assert.deepEqual(host.asked, [8]);
   host.answer(8, [9]);
   assert.deepEqual(host.told(), ['live']);

@@ -24,9 +24,10 @@ _LONGEST_PAUSE_SEC = 10.0
 class _Request:
     """The subscriptions of one message."""
 
-    def __init__(self, books: list[AsyncBook], user: AsyncUserEvents | None) -> None:
+    def __init__(self, books: list[AsyncBook], user: AsyncUserEvents | None, since: int | None = None) -> None:
         self.books = books
         self.user = user
+        self.since = since
 
 
 class AsyncStream(Upgrade):
@@ -183,7 +184,7 @@ class AsyncStream(Upgrade):
         if self._connection.is_open:
             data: dict[str, Any] = {"user": True, "cancel_on_disconnect": user.cancel_on_disconnect}
             since = user.subscribing()
-            self._ask(data if since is None else {**data, "user_since": since}, _Request([], user))
+            self._ask(data if since is None else {**data, "user_since": since}, _Request([], user, since))
 
     def leave_user(self, user: AsyncUserEvents) -> None:
         """They are closed."""
@@ -207,7 +208,7 @@ class AsyncStream(Upgrade):
             for book in filter(self._is_open, request.books):
                 book.subscribed()
             if request.user is not None and request.user is self._user:
-                request.user.subscribed(data.get("user_sequence", 0))
+                request.user.subscribed(data.get("user_sequence", 0), request.since)
         elif request is not None and channel == "pong":
             del self._asked[key]
             for book in filter(self._is_open, request.books):

@@ -78,8 +78,10 @@ class AsyncUserEvents:
         self._is_subscribing = True
         return None if self.user_sequence is None else max(0, self.user_sequence - 1)
 
-    def subscribed(self, sequence: int) -> None:
-        """`sequence` is that of the last frame before the following ones."""
+    def subscribed(self, sequence: int, since: int | None = None) -> None:
+        """`sequence` is that of the last frame before the following ones. `since` is what this request has asked for:
+        its answer may come late, when later frames have arrived.
+        """
         counted(sequence)
         self._is_subscribing = False
         if self.user_sequence is None:
@@ -87,7 +89,7 @@ class AsyncUserEvents:
             # That frame is asked for, to compare it after a reconnect even if no other one arrives before.
             if sequence > 0:
                 self._subscribe()
-        elif sequence < self.user_sequence - 1:
+        elif since is not None and sequence < min(since, self.user_sequence):
             self._restarted(self.user_sequence)
         if not self._ready.done():
             self._ready.set_result(None)
