@@ -167,7 +167,7 @@ class SchemaWriter {
   }
 
   #inline(schema: JsonSchema): Document {
-    const { properties, items, anyOf, format } = schema;
+    const { properties, items, anyOf, format, additionalProperties: others } = schema;
     const written: Record<string, unknown> = { ...schema };
     if (properties !== undefined) {
       const entries = Object.entries(properties as Readonly<Record<string, JsonSchema>>);
@@ -175,6 +175,8 @@ class SchemaWriter {
       written['properties'] = Object.fromEntries(members);
     }
     if (items !== undefined) written['items'] = this.write(items as JsonSchema);
+    // A map: its values are of one schema.
+    if (typeof others === 'object') written['additionalProperties'] = this.write(others as JsonSchema);
     if (anyOf !== undefined) written['anyOf'] = (anyOf as readonly JsonSchema[]).map((option) => this.write(option));
     const pattern = PATTERNS[format as string];
     return pattern === undefined ? written : { ...written, pattern };
