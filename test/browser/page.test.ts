@@ -82,16 +82,15 @@ test('a market that was never quoted has no price, and shows the volume that was
     yes_token_id: quiet.yes_token_id!,
     no_token_id: quiet.no_token_id!,
   };
-  const { page, complaints } = await visit('/');
-  const row = page.getByRole('row', { name: 'Will it rain on Tuesday?' });
-  await row.waitFor();
-  assert.match(await row.innerText(), /\s–\s+–$/);
+  const { page, complaints } = await visit('/?search=tuesday');
+  const row = page.locator('.odds > li').filter({ hasText: 'Will it rain on Tuesday?' });
+  await row.getByText('No price yet').waitFor();
   await maker.place(quietMarket, { price: '0.30', size: '10' });
   await taker.place(quietMarket, { outcomeIndex: 1, price: '0.70', size: '10' });
-  await eventually('the last trade, as such', async () => {
+  await eventually('the chance at the last trade', async () => {
     await page.reload();
     await row.waitFor();
-    return /\slast 30¢\s+last 70¢$/.test(await row.innerText());
+    return (await row.locator('.chance').innerText()) === '30%';
   });
   await row.getByRole('link').click();
   await page.getByRole('button', { name: 'All', pressed: true }).waitFor();
@@ -102,6 +101,7 @@ test('a market that was never quoted has no price, and shows the volume that was
     return (await page.locator('.facts').innerText()).includes('$7.00');
   });
   await page.setViewportSize({ width: 360, height: 800 });
+  await page.getByRole('button', { name: 'Menu' }).click();
   const hidden = await page
     .locator('nav a')
     .evaluateAll(

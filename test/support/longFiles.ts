@@ -31,6 +31,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/api/signedAmounts.test.ts': AMOUNTS,
   'test/browser/account.test.ts': BROWSER,
   'test/browser/docs.test.ts': BROWSER,
+  'test/browser/finding.test.ts': BROWSER,
   'test/browser/operations.test.ts': BROWSER,
   'test/browser/page.test.ts': BROWSER,
   'test/browser/reading.test.ts': BROWSER,

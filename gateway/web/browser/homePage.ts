@@ -1,58 +1,76 @@
-/** Events with their leading markets, by category or by the words of a search. */
+/** Events as people look for them: what is traded, what is new, what ends soon; by category, or by a search. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { BrowsedEvents, CatalogMetadata } from '../../../shared/client/types.ts';
 import { get, type Loaded, useLoaded } from './api.ts';
-import { MarketTable } from './marketTable.ts';
-import { Link, replaceQuery } from './router.ts';
-import { When } from './when.ts';
-
-type Event = BrowsedEvents['events'][number];
+import { EventCard } from './eventCard.ts';
+import { searchWords } from './matches.ts';
+import { replaceQuery } from './router.ts';
 
 const EVENTS_A_PAGE = 24;
 /** An answer has at most this many events; a search finds the others. */
 const MOST_EVENTS = 200;
 const REFRESH_SECONDS = 15;
-const TYPING_MS = 250;
-/** A card shows the first markets of an event; its page has all of them. */
-const MARKETS_A_CARD = 3;
+const TYPING_MS = 150;
+/** As many as a screen shows while the first answer is awaited. */
+const SKELETONS = 9;
+/** The orders of the list; the first is that of an address without one. */
+const SORTS: readonly (readonly [sort: string, label: string])[] = [
+  ['trending', 'Trending'],
+  ['volume', 'Volume'],
+  ['new', 'New'],
+  ['ending', 'Ending soon'],
+];
 
 export function HomePage(): VNode {
   const [filter, setFilter] = useFilter();
   const metadata = useLoaded<CatalogMetadata>('metadata', () => get('/v1/markets/metadata'), 60);
   const [pages, setPages] = useState(1);
-  const query = new URLSearchParams({
-    limit: String(Math.min(EVENTS_A_PAGE * pages, MOST_EVENTS)),
-    core_lines: '1',
-    quotes: '1',
-  });
+  const query = new URLSearchParams({ limit: String(Math.min(EVENTS_A_PAGE * pages, MOST_EVENTS)), quotes: '1' });
   for (const [name, value] of Object.entries(filter)) if (value !== '') query.set(name, value);
+  query.set('sort', filter.sort || SORTS[0][0]);
+  // A search may have found a market that is none of the lines of its event.
+  if (filter.search === '') query.set('core_lines', '1');
   const events = useLoaded<BrowsedEvents>(`${query}`, () => get(`/v1/events/browse?${query}`), REFRESH_SECONDS);
   const change = (changed: Partial<Filter>): void => {
     setPages(1);
     setFilter({ ...filter, ...changed });
   };
+  const categories = ['', ...(metadata.value?.categories ?? [])];
   return html`
-    <h1>Markets</h1>
-    <${Search} text=${filter.search} onSearch=${(search: string) => change({ search })} />
-    <div class="chips" role="group" aria-label="Category">
-      ${['', ...(metadata.value?.categories ?? [])].map(
-        (category) => html`<button key=${category} type="button" aria-pressed=${filter.category === category}
-          onClick=${() => change({ category })}>${category === '' ? 'All' : category}</button>`,
-      )}
+    <h1 class="unseen">Markets</h1>
+    <div class="finding">
+      <${Search} text=${filter.search} onSearch=${(search: string) => change({ search })} />
+      <div class="chips" role="group" aria-label="Order">
+        ${SORTS.map(
+          ([
+            sort,
+            label,
+          ]) => html`<button key=${sort} type="button" aria-pressed=${(filter.sort || SORTS[0][0]) === sort}
+            onClick=${() => change({ sort: sort === SORTS[0][0] ? '' : sort })}>${label}</button>`,
+        )}
+      </div>
+      <div class="chips categories" role="group" aria-label="Category">
+        ${categories.map(
+          (category) => html`<button key=${category} type="button" aria-pressed=${filter.category === category}
+            onClick=${() => change({ category })}>${category === '' ? 'All' : html`<bdi>${category}</bdi>`}</button>`,
+        )}
+      </div>
     </div>
-    <${EventList} events=${events} onMore=${() => setPages(pages + 1)} />
+    <${EventList} events=${events} words=${searchWords(filter.search)} onMore=${() => setPages(pages + 1)} />
   `;
 }
 
-type Filter = { readonly search: string; readonly category: string };
+type Filter = { readonly search: string; readonly category: string; readonly sort: string };
 
 /** The filter is in the address, so that it can be bookmarked and shared. */
 function useFilter(): [Filter, (filter: Filter) => void] {
   const [filter, setFilter] = useState<Filter>(() => {
     const query = new URLSearchParams(location.search);
-    return { search: query.get('search') ?? '', category: query.get('category') ?? '' };
+    const sort = query.get('sort') ?? '';
+    const isKnown = SORTS.some(([known]) => known === sort);
+    return { search: query.get('search') ?? '', category: query.get('category') ?? '', sort: isKnown ? sort : '' };
   });
   useEffect(() => {
     replaceQuery(new URLSearchParams(Object.entries(filter).filter(([, value]) => value !== '')));
@@ -79,22 +97,27 @@ function Search({ text, onSearch }: { readonly text: string; readonly onSearch: 
   };
   useEffect(() => () => clearTimeout(timer.current), []);
   return html`<label class="search">
-    <span>Search</span>
-    <input ref=${input} type="search" maxlength="100" placeholder="Press / to search" value=${text}
+    <span class="unseen">Search</span>
+    <input ref=${input} type="search" maxlength="100" placeholder="Search events, markets, teams" value=${text}
       onInput=${onInput} />
   </label>`;
 }
 
-type EventListProps = { readonly events: Loaded<BrowsedEvents>; readonly onMore: () => void };
+type EventListProps = {
+  readonly events: Loaded<BrowsedEvents>;
+  readonly words: readonly string[];
+  readonly onMore: () => void;
+};
 
-function EventList({ events: { value, error }, onMore }: EventListProps): VNode {
-  if (value === null) return html`<p class="quiet">${error ?? 'Loading …'}</p>`;
+function EventList({ events: { value, error }, words, onMore }: EventListProps): VNode {
+  if (value === null && error === null) return html`<${Skeletons} />`;
+  if (value === null) return html`<p class="quiet">${error}</p>`;
   const { events, total } = value;
   if (events.length === 0) return html`<p role="status">No event matches.</p>`;
   return html`
-    <p class="quiet" role="status">${`${events.length} of ${total} events`}</p>
     ${error !== null && html`<p class="quiet">${error}</p>`}
-    <ul class="cards">${events.map((event) => html`<${EventCard} key=${event.id} event=${event} />`)}</ul>
+    <ul class="cards">${events.map((event) => html`<${EventCard} key=${event.id} event=${event} words=${words} />`)}</ul>
+    <p class="quiet" role="status">${`${events.length} of ${total} events`}</p>
     ${
       events.length < Math.min(total, MOST_EVENTS) &&
       html`<button type="button" class="more" onClick=${onMore}>More events</button>`
@@ -103,19 +126,11 @@ function EventList({ events: { value, error }, onMore }: EventListProps): VNode 
   `;
 }
 
-function EventCard({ event }: { readonly event: Event }): VNode {
-  const markets = event.market_groups.flatMap((group) => group.markets);
-  const shown = markets.slice(0, MARKETS_A_CARD);
-  const place = `/events/${encodeURIComponent(event.slug)}`;
-  return html`<li class="card">
-    <p class="quiet">${event.category}${event.sport_league ? ` · ${event.sport_league}` : ''} · ${
-      event.status === 'live' ? html`<strong class="live">Live</strong>` : html`<${When} time=${event.start_time} />`
-    }</p>
-    <h2><${Link} to=${place}>${event.title}</${Link}></h2>
-    <${MarketTable} markets=${shown} quotes=${event.quotes} caption=${`Markets of ${event.title}`} />
-    ${
-      event.market_count_total > shown.length &&
-      html`<${Link} to=${place} class="quiet">All ${event.market_count_total} markets</${Link}>`
-    }
-  </li>`;
+/** Cards of the size of those that will come. */
+function Skeletons(): VNode {
+  return html`<p class="unseen" role="status">Loading …</p>
+    <ul class="cards" aria-hidden="true">${Array.from(
+      { length: SKELETONS },
+      (_, at) => html`<li key=${at} class="card skeleton"></li>`,
+    )}</ul>`;
 }

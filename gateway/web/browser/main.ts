@@ -37,18 +37,24 @@ const NAVIGATION: readonly (readonly [to: string, label: string])[] = [
   ['/account', 'Account'],
 ];
 
+/** The mark is the icon of the tab, which the server names. */
+const mark = document.querySelector('link[rel=icon]')?.getAttribute('href');
+
 function App(): VNode {
+  const [isOpen, setOpen] = useState(false);
   const place = usePlace();
   const main = useRef<HTMLElement>(null);
   // The keyboard and screen readers start at the beginning of the new view, as in a new document.
   useEffect(() => {
+    setOpen(false);
     if (place.moves > 0) main.current?.focus();
   }, [place.path]);
   return html`
     <a class="skip" href="#main">Skip to the content</a>
-    <header class="top">
-      <${Link} to="/" class="brand">Open prediction exchange</${Link}>
-      <nav aria-label="Main">
+    <header class="top site">
+      <${Link} to="/" class="brand"><img src=${mark} width="26" height="26" alt="" />
+        <span>Open prediction exchange</span></${Link}>
+      <nav id="navigation" aria-label="Main" class=${isOpen ? 'open' : ''}>
         ${NAVIGATION.map(
           ([to, label]) => html`<${Link} key=${to} to=${to}
             aria-current=${place.path === to ? 'page' : undefined}>${label}${
@@ -58,6 +64,8 @@ function App(): VNode {
         <a href="/docs">Documents</a>
       </nav>
       <${SignInPanel} />
+      <button type="button" class="menu" aria-expanded=${isOpen} aria-controls="navigation"
+        onClick=${() => setOpen(!isOpen)}>Menu</button>
     </header>
     <${Reminder} />
     <${Keys} />
