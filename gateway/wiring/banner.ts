@@ -76,8 +76,7 @@ function demoLines({ accounts, market_id, flow }: Demo, areKeysShown: boolean, o
       );
     }
   }
-  if (flows)
-    lines.push(`  Demo flow    orders and trades in ${flow!.market_ids.length} markets; DEMO_FLOW=off stops it`);
+  if (flows) lines.push(`  Demo flow    quotes hundreds of markets and trades in them; DEMO_FLOW=off stops it`);
   lines.push(
     '',
     '  Place an order from another terminal:',

@@ -28,7 +28,13 @@ export type Demo = {
   market_id: string;
   accounts: DemoAccount[];
   /** Names of the flow's accounts, and the markets in which they trade. A demo of an earlier version has no flow. */
-  flow?: { maker: string; deeper?: readonly string[]; takers: readonly string[]; market_ids: string[] };
+  flow?: {
+    maker: string;
+    deeper?: readonly string[];
+    broad?: string;
+    takers: readonly string[];
+    market_ids: string[];
+  };
 };
 
 type DemoAccount = {
@@ -54,7 +60,12 @@ const EXAMPLE_EVENT = 'general-election';
 
 /** The first account is for the visitor, the second one quotes. */
 const NAMES = ['alice', 'bob'] as const;
-const FLOW = { maker: 'maker', deeper: ['erin', 'frank', 'grace'], takers: ['carol', 'dave'] } as const;
+const FLOW = {
+  maker: 'maker',
+  deeper: ['erin', 'frank', 'grace'],
+  broad: 'heidi',
+  takers: ['carol', 'dave'],
+} as const;
 const FLOW_MARKETS = 24;
 const MARKETS_BY_TURNS = 12;
 

@@ -16,9 +16,14 @@ export function isDemo({ demo, dataDir }: Pick<Config, 'demo' | 'dataDir'>, isNe
   return demo && (isNew || existsSync(demoFile(dataDir)));
 }
 
-type FlowNames = { readonly maker: string; readonly deeper?: readonly string[]; readonly takers: readonly string[] };
+type FlowNames = {
+  readonly maker: string;
+  readonly deeper?: readonly string[];
+  readonly broad?: string;
+  readonly takers: readonly string[];
+};
 
 /** The names of the flow's accounts, which are no visitor's. */
-export function flowAccounts({ maker, deeper = [], takers }: FlowNames): string[] {
-  return [maker, ...deeper, ...takers];
+export function flowAccounts({ maker, deeper = [], broad, takers }: FlowNames): string[] {
+  return [maker, ...deeper, ...(broad === undefined ? [] : [broad]), ...takers];
 }

@@ -88,7 +88,7 @@ test('a card has the chance, the score, and no market without a price unless it 
   await card.getByText('Heron Crew 3 : 1 Otter Crew').waitFor();
   assert.deepEqual(await card.locator('.odds .name').allInnerTexts(), ['Will it be stopped?']);
   assert.equal(await card.locator('.chance').innerText(), '25%');
-  await page.getByLabel('Search').fill('heron cr');
+  await page.getByLabel('Search').fill('heron crew');
   await page.locator('mark').first().waitFor();
   await eventually('the market that was found', async () => {
     return (await card.locator('.odds .name').allInnerTexts()).join() === 'Will Heron Crew win?,Will it be stopped?';

@@ -1,7 +1,8 @@
 /**
  * The flow of the demo, so that a newcomer finds an exchange that trades: one account makes markets like any market
- * maker (marketMaker.ts), some quote larger sizes further from the value, so that books have levels, and two others buy
- * and sell now and then. Values wander by themselves and come back.
+ * maker (marketMaker.ts), some quote larger sizes further from the value, so that books have levels, one has an order or
+ * two in hundreds of other markets (demoBreadth.ts), and two others buy and sell now and then. Values wander by
+ * themselves and come back.
  *
  * A program of its own, with keys like any client's, started by the server of a demo and ended with it.
  *
@@ -10,13 +11,15 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ExchangeClient } from '../client.ts';
+import type { OrderMarket } from '../order.ts';
 import { OrderSigner } from '../orderSigner.ts';
+import { type Breadth, chooseMarkets, quoteAll } from './demoBreadth.ts';
 import { take } from './demoTaker.ts';
 import { type MakerSettings, MarketMaker } from './marketMaker.ts';
 
 type Account = { name: string; key_id: string; secret: string; passphrase: string; private_key: string };
-/** A demo of an earlier version has none that quote deeper. */
-type Flow = { maker: string; deeper?: string[]; takers: string[]; market_ids: string[] };
+/** A demo of an earlier version has none that quote deeper, and none that quotes the other markets. */
+type Flow = { maker: string; deeper?: string[]; broad?: string; takers: string[]; market_ids: string[] };
 type Demo = { base_url: string; accounts: Account[]; flow?: Flow };
 
 const SETTINGS = {
@@ -34,6 +37,9 @@ const DEEPER = [
   { halfSpread: 0.04, size: 240 },
 ] as const;
 const DEEPER_REQUOTE_MS = 40_000;
+const BROAD_REQUOTE_MS = 30_000;
+/** A taker looks at so many markets at a time. */
+const LOOKED_AT = 24;
 const WANDER_MS = 8000;
 const TAKER_PAUSE_MS = 5000;
 /** The largest move of a value in a step, and the share of the way back that it takes: both in log-odds. */
@@ -65,17 +71,46 @@ function clientOf({ base_url }: Demo, { key_id: keyId, secret, passphrase }: Acc
   return new ExchangeClient({ baseUrl: base_url, credentials: { keyId, secret, passphrase } });
 }
 
-async function takeForEver(demo: Demo, account: Account, marketIds: readonly string[]): Promise<never> {
+async function takeForEver(demo: Demo, account: Account, marketIds: () => readonly string[]): Promise<never> {
   const client = clientOf(demo, account);
   let signer: OrderSigner | null = null;
   for (;;) {
     try {
       signer ??= new OrderSigner(account.private_key, await client.signingDomain());
-      await take(client, signer, marketIds);
+      await take(client, signer, someOf(marketIds()));
     } catch {
       // Prices move, markets close and the server restarts: the next try meets another state.
     }
     await sleep(TAKER_PAUSE_MS * (0.5 + Math.random()));
+  }
+}
+
+/** From a random place on, so that trades come everywhere. */
+function someOf(ids: readonly string[]): readonly string[] {
+  const from = Math.floor(Math.random() * ids.length);
+  return [...ids.slice(from), ...ids.slice(0, from)].slice(0, LOOKED_AT);
+}
+
+/** @param onChosen is given the markets once they are known */
+async function quoteBroadly(
+  demo: Demo,
+  account: Account,
+  isTaken: (id: string) => boolean,
+  onChosen: (chosen: Breadth) => void,
+): Promise<never> {
+  const client = clientOf(demo, account);
+  const grids = new Map<string, OrderMarket>();
+  for (;;) {
+    try {
+      // Markets close and others open: they are chosen anew each time.
+      const chosen = await chooseMarkets(client, isTaken);
+      onChosen(chosen);
+      const signer = new OrderSigner(account.private_key, await client.signingDomain());
+      await quoteAll(client, signer, chosen, grids);
+    } catch {
+      // A market has closed meanwhile, or the exchange does not answer: the next turn sees what is missing.
+    }
+    await sleep(BROAD_REQUOTE_MS);
   }
 }
 
@@ -112,7 +147,7 @@ function main(): void {
   const demo = JSON.parse(readFileSync(process.argv[2], 'utf8')) as Demo;
   const { flow } = demo;
   if (flow === undefined) return;
-  const { market_ids: marketIds, deeper = [], takers } = flow;
+  const { market_ids: marketIds, deeper = [], broad, takers } = flow;
   const accountOf = (name: string): Account => demo.accounts.find((account) => account.name === name)!;
   const values = new Map(marketIds.map((id) => [id, new Wandering(0.15 + Math.random() * 0.7)]));
   setInterval(() => {
@@ -126,7 +161,14 @@ function main(): void {
     const settings = { ...SETTINGS, halfSpreadTicks, size, requoteMs: DEEPER_REQUOTE_MS };
     void makeForEver(demo, accountOf(name), marketIds, value, settings);
   }
-  for (const name of takers) void takeForEver(demo, accountOf(name), marketIds);
+  let traded: readonly string[] = marketIds;
+  if (broad !== undefined) {
+    const isTaken = (id: string): boolean => values.has(id);
+    void quoteBroadly(demo, accountOf(broad), isTaken, (chosen) => {
+      traded = [...marketIds, ...chosen.keys()];
+    });
+  }
+  for (const name of takers) void takeForEver(demo, accountOf(name), () => traded);
 }
 
 // The server that started it holds the other end, also when it is killed.
