@@ -1,4 +1,4 @@
-/** What a card of home shows of an event: which of its markets, their chances and how these changed. */
+/** Chooses the markets that a card of home shows, and computes their figures. */
 import type { BrowsedEvents, Market } from '../../../shared/client/types.ts';
 import { FINEST, finestTicks } from './format.ts';
 import { hasMatch } from './matches.ts';

@@ -62,7 +62,10 @@ function Odds({ market, quote, words }: OddsProps): VNode {
       (ask !== null || bid !== null) &&
       html`<p class="sides-of">
         ${ask !== null && html`<span class="yes"><${Marked} text=${yes} words=${words} /> ${cents(ask)}</span>`}
-        ${bid !== null && html`<span class="no"><${Marked} text=${no} words=${words} /> ${cents(complement(bid))}</span>`}
+        ${
+          bid !== null &&
+          html`<span class="no"><${Marked} text=${no} words=${words} /> ${cents(complement(bid))}</span>`
+        }
       </p>`
     }
   </li>`;

@@ -4,7 +4,7 @@ import type { VNode } from 'preact';
 import { useRef } from 'preact/hooks';
 
 type FigureProps = {
-  /** What is compared with the figure before: higher is green. */
+  /** The value of the figure: a rise flashes green, a fall red. */
   readonly at: number;
   readonly text: string;
 };

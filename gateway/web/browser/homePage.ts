@@ -116,7 +116,9 @@ function EventList({ events: { value, error }, words, onMore }: EventListProps):
   if (events.length === 0) return html`<p role="status">No event matches.</p>`;
   return html`
     ${error !== null && html`<p class="quiet">${error}</p>`}
-    <ul class="cards">${events.map((event) => html`<${EventCard} key=${event.id} event=${event} words=${words} />`)}</ul>
+    <ul class="cards">${events.map(
+      (event) => html`<${EventCard} key=${event.id} event=${event} words=${words} />`,
+    )}</ul>
     <p class="quiet" role="status">${`${events.length} of ${total} events`}</p>
     ${
       events.length < Math.min(total, MOST_EVENTS) &&

@@ -8,7 +8,7 @@ const PREFIX_CHARACTERS = 3;
 /** An apostrophe or a grouped thousand does not end a word. */
 const WORD = /[\p{L}\p{N}\p{M}]+(?:[.,'’][\p{L}\p{N}\p{M}]+)*/gu;
 
-export type Piece = { readonly text: string; readonly isMatch: boolean };
+type Piece = { readonly text: string; readonly isMatch: boolean };
 
 export function searchWords(search: string): readonly string[] {
   return foldText(search).match(WORD) ?? [];

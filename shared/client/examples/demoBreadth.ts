@@ -19,7 +19,7 @@ const MOST_MARKETS = 330;
 const MOST_RESULTS = 3;
 const BBOS_AT_ONCE = 50;
 const ORDERS_AT_ONCE = 14;
-/** What the views of a front page begin with. */
+/** The events that a front page shows first in each of its orders. */
 const PAGES: readonly Partial<BrowseQuery>[] = [
   { sort: 'start', limit: 100 },
   { sort: 'ending', limit: 60 },

@@ -1,8 +1,8 @@
 /**
  * The flow of the demo, so that a newcomer finds an exchange that trades: one account makes markets like any market
- * maker (marketMaker.ts), some quote larger sizes further from the value, so that books have levels, one has an order or
- * two in hundreds of other markets (demoBreadth.ts), and two others buy and sell now and then. Values wander by
- * themselves and come back.
+ * maker (marketMaker.ts), some quote larger sizes further from the value, so that books have levels, one has orders in
+ * hundreds of other markets (demoBreadth.ts), and two others buy and sell now and then. Values wander by themselves and
+ * come back.
  *
  * A program of its own, with keys like any client's, started by the server of a demo and ended with it.
  *
