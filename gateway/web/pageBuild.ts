@@ -22,7 +22,9 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** The files of packages, wherever these are installed. */
 const PACKAGES = 'node_modules/';
 const BASE_STYLE = 'gateway/web/browser/base.css';
-const TRADING_STYLES = ['style', 'site', 'trading', 'markets', 'ticket'].map((name) => `gateway/web/browser/${name}.css`);
+const TRADING_STYLES = ['style', 'site', 'trading', 'markets', 'ticket'].map(
+  (name) => `gateway/web/browser/${name}.css`,
+);
 const CHARTS_STYLE = 'node_modules/uplot/dist/uPlot.min.css';
 /** The entry module of each document. */
 const DOCUMENTS: Readonly<Record<DocumentName, DocumentSource>> = {
