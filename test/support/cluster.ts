@@ -259,12 +259,16 @@ export async function startCluster(
   }
   const cluster = new Cluster(scope, members);
   const shown = url === '' ? readFileSync(env['JOURNAL_URL_FILE']!, 'utf8').trim() : url;
-  await foundNew(shown, env['CLUSTER_NAME'] ?? 'exchange');
-  const [first, ...others] = members;
-  await first!.begin();
-  await cluster.awaitLeader([first!]);
-  for (const member of others) {
-    await member.begin();
+  const isKept = await foundNew(shown, env['CLUSTER_NAME'] ?? 'exchange').then(
+    () => false,
+    (error: Error) => error.message === 'there is a log already' || Promise.reject(error),
+  );
+  // A log that a test brings was restored: no member leads it before all have said what they have seen.
+  const first = isKept ? members : members.slice(0, 1);
+  await Promise.all(first.map((member) => member.begin()));
+  await cluster.awaitLeader(first);
+  for (const member of cluster.standbys) {
+    if (!isKept) await member.begin();
     await cluster.awaitStandby(member);
   }
   return cluster;

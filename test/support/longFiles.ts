@@ -69,6 +69,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/cluster/fronts.test.ts': CLUSTER,
   'test/cluster/fullDisk.test.ts': FAULTS,
   'test/cluster/handOver.test.ts': CLUSTER,
+  'test/cluster/keptLog.test.ts': CLUSTER,
   'test/cluster/memberRepair.test.ts': FAULTS,
   'test/cluster/signedAmounts.test.ts': CLUSTER,
   'test/cluster/summaries.test.ts': CLUSTER,

@@ -17,9 +17,10 @@ type Kept = {
   answers: { who: number; path: string; body: unknown }[];
 };
 
+export const folderOf = (release: string): string => join(RELEASES, release);
 export const releases = (): string[] => readdirSync(RELEASES);
 
-/** @param archive the directory itself, or the backups of it. */
+/** @param archive the directory itself, the backups of it, or that of a member of a cluster */
 export function unpacked(release: string, archive = 'directory'): string {
   const directory = temporaryDirectory();
   execFileSync('tar', ['-xzf', join(RELEASES, release, `${archive}.tar.gz`), '-C', directory]);
