@@ -8,13 +8,15 @@
  *
  * Invariants:
  *   FILEVERSION-1  The version of a file never moves, and neither does its checksum, where it has one.
- *   FILEVERSION-2  A damaged file is not newer: its reader finds, names and repairs the damage.
+ *   FILEVERSION-2  A damaged file is not newer, and neither is one that cannot be opened: its reader finds and names that,
+ *                  and a command that does not read the file goes on.
  */
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32c } from './crc32c.ts';
 import { FILE_LAYOUTS, FORMATS } from './formats.ts';
 import { SqlitePages } from './sqlitePages.ts';
+import { errorCode } from './thrown.ts';
 
 type FileVersion = {
   /** The path within a data directory. */
@@ -56,10 +58,20 @@ export function newerFileIn(directory: string): string | null {
   for (const name of [...readdirSync(directory), ...inFolder.map((each) => `${FOLDER}/${each}`)].sort()) {
     const kind = kinds.find((each) => each.name.test(name));
     if (kind === undefined) continue;
-    const version = kind.versionIn(join(directory, name));
+    const version = versionOf(kind, join(directory, name));
     if (version !== null && version > kind.newest && version <= kind.newest + MOST_LATER) return join(directory, name);
   }
   return null;
+}
+
+/** FILEVERSION-2. */
+function versionOf({ versionIn }: FileVersion, path: string): number | null {
+  try {
+    return versionIn(path);
+  } catch (error) {
+    if (errorCode(error) === undefined) throw error;
+    return null;
+  }
 }
 
 /** As SQLite would read it, with its write-ahead log. A start does not wait for a log of unusual length. */

@@ -61,7 +61,7 @@ test('login keeps a session that its owner alone may read; other commands use it
   assert.equal(renewed.status, 401, 'the exchange has ended it as well');
 });
 
-test('a session trades with the wallet that was kept, and cancels everything without the scope for it', async () => {
+test('a session trades with the wallet that was kept, and cancels everything at once', async () => {
   const { wallet } = await makeUser();
   const market = await makeMarket(server);
   const pmx = new Pmx({ BASE_URL: baseUrl });
@@ -77,8 +77,8 @@ test('a session trades with the wallet that was kept, and cancels everything wit
   await pmx.json('sessions', 'end', id);
   assert.equal((await other.failure(4, 'whoami')).error, 'session has ended');
   assert.equal((await pmx.lines('sessions', 'list')).length, 2);
-  const { cancelled, total } = await pmx.json('cancel', '--all');
-  assert.deepEqual([cancelled, total], [2, 2]);
+  const { cancelled } = await pmx.json('cancel', '--all');
+  assert.equal(cancelled, 2);
   await pmx.json('logout', '--all');
   const config = readFileSync(join(pmx.home, FOLDER, 'config.json'), 'utf8');
   assert.ok(!config.includes(wallet.privateKey.slice(2)), 'the wallet is forgotten with the session');

@@ -20,7 +20,8 @@ const scopes = ['read:account', 'trade:orders', 'trade:bulk', 'stream:user'] as 
 const trader = () => makeTrader(server, { scopes: [...scopes] });
 const clientOf = ({ credentials }: Trader, more = {}) =>
   new ExchangeClient({ baseUrl: server.baseUrl, credentials, retry: { firstPauseMs: 5 }, ...more });
-const intent = { marketId: market.id, outcomeIndex: 0, side: 'BUY', price: '0.30', size: '5' } as const;
+const terms = { outcomeIndex: 0, side: 'BUY', price: '0.30', size: '5' } as const;
+const intent = { marketId: market.id, ...terms };
 
 /** Sockets that can be cut, and deaf ones that lose every answer; how many requests over HTTP there were beside. */
 class Lines {
@@ -165,9 +166,9 @@ for (const form of FORMS) {
         ({ name, status, message }) => ({ name, status, message }),
       );
     const sendings: [string, (of: ExchangeClient) => Promise<unknown>][] = Object.entries(UNCARRIED).map(
-      ([name, changes]) => [name, (of) => of.placeOrder({ ...alice.body(market, intent), ...changes })],
+      ([name, changes]) => [name, (of) => of.placeOrder({ ...alice.body(market, terms), ...changes })],
     );
-    const good = () => alice.body(market, intent);
+    const good = () => alice.body(market, terms);
     sendings.push(
       ['a market that is no id', (of) => of.cancelMarket('here')],
       ['an outcome that is none', (of) => of.cancelMarket(market.id, 2 as never)],
@@ -189,7 +190,7 @@ test('a body of its own order of fields is repeated with its key over HTTP, and 
   const lines = new Lines();
   const client = await clientOf(alice).overSocket({ form: 'binary', openSocket: lines.openSocket });
   t.after(() => client.close());
-  const { time_in_force: _, ...signed } = alice.body(market, intent);
+  const { time_in_force: _, ...signed } = alice.body(market, terms);
   const body = { ...signed, client_order_id: 'mine' };
   lines.isDeaf = true;
   const answer = client.placeOrder(body);

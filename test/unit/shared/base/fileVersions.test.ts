@@ -1,6 +1,6 @@
 /** A file that a newer version has written is refused in a line, whatever its directory says (RULES.md 10.33). */
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
@@ -107,4 +107,10 @@ test('FILEVERSION-1: the version of a database counts that is in its write-ahead
   assert.equal(newerFileIn(copied), join(copied, 'read.db'));
   rmSync(join(copied, 'read.db-wal'));
   assert.equal(newerFileIn(copied), null);
+});
+
+test('FILEVERSION-2: a file that cannot be opened is left to its reader', () => {
+  const directory = temporaryDirectory();
+  symlinkSync(join(directory, 'on a disk that is away'), join(directory, 'idempotency.db'));
+  assert.equal(newerFileIn(directory), null);
 });
