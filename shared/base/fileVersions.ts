@@ -8,8 +8,8 @@
  *
  * Invariants:
  *   FILEVERSION-1  The version of a file never moves, and neither does its checksum, where it has one.
- *   FILEVERSION-2  A damaged file is not newer, and neither is one that cannot be opened: its reader finds and names that,
- *                  and a command that does not read the file goes on.
+ *   FILEVERSION-2  A damaged file is not newer, and neither is one that cannot be opened: its reader finds and names
+ *                  that, and a command that does not read the file goes on.
  */
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NO_CHROMIUM } from '../support/browser.ts';
+import { eventually } from '../support/eventually.ts';
 import { pageServer } from '../support/pageServer.ts';
 import { assertAccessible, openPage } from '../support/visitor.ts';
 
@@ -33,7 +34,9 @@ test('a reader finds guides, reference and errors, and nothing is asked of anoth
     const visitor = await openPage({ viewport: { width, height: 800 }, colorScheme, bypassCSP: true });
     for (const path of paths) {
       await visitor.page.goto(server.baseUrl + path);
-      assert.equal(await visitor.page.evaluate('document.documentElement.scrollWidth'), width, `${path} at ${width}`);
+      await eventually(`${path} is as wide as a screen of ${width}`, async () => {
+        return (await visitor.page.evaluate('document.documentElement.scrollWidth')) === width;
+      });
       await assertAccessible(visitor.page);
     }
   }

@@ -250,13 +250,18 @@ test('a visitor of a demo trades with play money, finds it again after a reload,
   await page.getByText('Yes. 14.92 tokens pay $14.92.').waitFor();
   await page.getByRole('button', { name: 'Claim' }).click();
   await page.getByText('Paid out.').waitFor();
+  assert.deepEqual(complaints.splice(0), []);
   const other = await page.context().newPage();
   await other.goto(`${server.baseUrl}/portfolio`);
   await other.getByRole('button', { name: 'Sign out', exact: true }).click();
   await page.getByText('Sign in above.').waitFor();
   await other.getByRole('button', { name: 'Try with play money' }).click();
   await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor();
-  assert.deepEqual(complaints, []);
+  // A read that is under way when the other page ends the session is refused.
+  assert.deepEqual(
+    complaints.filter((complaint) => !complaint.includes('401 (Unauthorized)')),
+    [],
+  );
 });
 
 test('every view passes the rules of accessibility, and fits a width of 360 pixels', { skip }, async () => {

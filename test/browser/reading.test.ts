@@ -50,7 +50,7 @@ test('an event sells each outcome of its markets by name, and shows their chance
   await page.goto(`${server.baseUrl}/events/${event.slug}`);
   const chart = page.locator('.panel', { has: page.getByRole('heading', { name: 'Chances' }) });
   await eventually('both lines', async () => {
-    const said = await chart.getByRole('img').getAttribute('aria-label', { timeout: 1000 });
+    const said = await chart.getByRole('img').getAttribute('aria-label');
     return /Monday be\? 40¢.*Tuesday be\? 40¢|Tuesday be\? 40¢.*Monday be\? 40¢/.test(said ?? '');
   });
   await page.getByRole('link', { name: `Buy Frosty 40¢: ${market.title}` }).waitFor();

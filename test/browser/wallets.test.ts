@@ -65,6 +65,7 @@ test('each wallet that announces itself has a button with its name and icon, and
     'window.ethereum is one of them',
   );
   assert.deepEqual(await page.locator('img.wallet-icon').evaluateAll((icons) => icons.map((icon) => icon.src)), [ICON]);
+  await page.getByRole('heading', { level: 1 }).waitFor();
   await assertAccessible(page);
   await signIn(page, 'Second wallet').click();
   await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor();

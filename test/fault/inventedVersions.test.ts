@@ -75,7 +75,7 @@ function assertJournalsRefused(newer: string): void {
   }
   const before = hashesOf(directory).filter((line) => line.startsWith('journal-'));
   const { status, stdout, stderr } = start(ROOT, directory);
-  assert.match(stdout + stderr, /journal-\d\.db, record \d+: records of version 6, and this program reads 5 at most/);
+  assert.match(stdout + stderr, /journal-\d\.db: sequence \d+: records of version 6, and this program reads 5 at most/);
   assert.notEqual(status, 0);
   assert.deepEqual(
     hashesOf(directory).filter((line) => line.startsWith('journal-')),

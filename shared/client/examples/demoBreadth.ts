@@ -2,6 +2,7 @@
  * Quotes the many markets of the demo in which no market maker of the flow is, so that a visitor finds a price nearly
  * everywhere: one small order for each outcome, around a value that stays the same. What was taken is offered again.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { OUTCOME, type Outcome } from '../../base/codes.ts';
 import { tickToPrice } from '../../base/units.ts';
 import type { ExchangeClient } from '../client.ts';
@@ -19,6 +20,8 @@ const MOST_MARKETS = 330;
 const MOST_RESULTS = 3;
 const BBOS_AT_ONCE = 50;
 const ORDERS_AT_ONCE = 14;
+/** Visitors share the limits of the address: after each market and each group of orders the others go first. */
+const PAUSE_MS = 120;
 /** The events that a front page shows first in each of its orders. */
 const PAGES: readonly Partial<BrowseQuery>[] = [
   { sort: 'start', limit: 100 },
@@ -78,7 +81,15 @@ export async function quoteAll(
   grids: Map<string, OrderMarket>,
 ): Promise<number> {
   const ids = [...breadth.keys()];
-  const bodies: PlacementBody[] = [];
+  let placed = 0;
+  let bodies: PlacementBody[] = [];
+  const placeAll = async (): Promise<void> => {
+    if (bodies.length === 0) return;
+    placed += bodies.length;
+    await exchange.placeOrders(bodies);
+    bodies = [];
+    await sleep(PAUSE_MS);
+  };
   for (let at = 0; at < ids.length; at += BBOS_AT_ONCE) {
     const asked = ids.slice(at, at + BBOS_AT_ONCE).map((market_id) => ({ market_id, outcome_index: OUTCOME.YES }));
     const { markets } = await exchange.bbos(asked);
@@ -88,8 +99,12 @@ export async function quoteAll(
         market: { fee_bps: feeRateBps },
         value,
       } = breadth.get(market_id)!;
-      const market = grids.get(market_id) ?? (await exchange.orderMarket(market_id));
-      grids.set(market_id, market);
+      let market = grids.get(market_id);
+      if (market === undefined) {
+        market = await exchange.orderMarket(market_id);
+        grids.set(market_id, market);
+        await sleep(PAUSE_MS);
+      }
       const ticks = ticksOf(value, market.ticks_per_unit);
       const add = (outcomeIndex: Outcome, priceTicks: number): void => {
         const price = tickToPrice(priceTicks, market.ticks_per_unit);
@@ -98,12 +113,11 @@ export async function quoteAll(
       };
       if (best_bid === null) add(OUTCOME.YES, ticks - 1);
       if (best_ask === null) add(OUTCOME.NO, market.ticks_per_unit - ticks - 1);
+      if (bodies.length >= ORDERS_AT_ONCE) await placeAll();
     }
   }
-  for (let at = 0; at < bodies.length; at += ORDERS_AT_ONCE) {
-    await exchange.placeOrders(bodies.slice(at, at + ORDERS_AT_ONCE));
-  }
-  return bodies.length;
+  await placeAll();
+  return placed;
 }
 
 /** There is a step on either side. */
