@@ -23,7 +23,8 @@ const MAX_BYTES = 4_200_000;
 const PACKED = /^(?:engine|gateway|shared|data\/(?:binaries\.json|demo|deploy|docs|schema)|\.env\.example)(?:\/|$)/;
 /** Packages of their own. */
 const OF_CLIENTS = /^shared\/client\/(?:npm|python)\//;
-const OF_DEVELOPERS = /^(?:test|bench|\.ci|node_modules|data\/live)\/|(?:^|\/)(?:\.git|tsconfig|biome\.json|\.npmrc)/;
+const OF_DEVELOPERS =
+  /^(?:test|bench|\.ci|node_modules|data\/live)\/|(?:^|\/)(?:\.git|tsconfig|biome\.json|\.npmrc)|\.as$/;
 
 const isLeftOut = (path: string): boolean => OF_DEVELOPERS.test(path) || OF_CLIENTS.test(path);
 
