@@ -43,14 +43,15 @@ export class ClockWatch implements TimeVerdicts {
   #ticksLeft = 0;
   /** The times, by this clock, at which it shifted. */
   #shifts = 0;
-  /** This clock minus the monotonic one; null before the first tick. */
-  #differenceMs: number | null = null;
+  /** This clock minus the monotonic one, since the last comparison. */
+  #differenceMs: number;
   #ticks = 0;
   readonly #refused = new Set<number>();
   readonly offsets = new ClientOffsets();
 
   constructor(options: ClockWatchOptions) {
     this.#options = options;
+    this.#differenceMs = this.#difference();
   }
 
   /**
@@ -115,22 +116,24 @@ export class ClockWatch implements TimeVerdicts {
   }
 
   #compare(): void {
-    const { clock, monotonicMs = performance.now.bind(performance), log } = this.#options;
+    const { clock, log } = this.#options;
     if (this.#ticks++ % COMPARED_TICKS === 0) this.offsets.turn();
-    const nowMs = clock.nowMs();
-    const differenceMs = nowMs - monotonicMs();
-    const byMs = differenceMs - (this.#differenceMs ?? differenceMs);
+    const differenceMs = this.#difference();
+    const byMs = differenceMs - this.#differenceMs;
     const isShifted = Math.abs(byMs) > SHIFT_MS;
     if (isShifted) {
       this.#shifts++;
       log.error(
-        { by_ms: Math.round(byMs), now: new Date(nowMs).toISOString() },
+        { by_ms: Math.round(byMs), now: new Date(clock.nowMs()).toISOString() },
         'the clock of this machine was moved: check what sets it',
       );
     }
-    if (this.#differenceMs === null || isShifted || this.#ticks % COMPARED_TICKS === 0) {
-      this.#differenceMs = differenceMs;
-    }
+    if (isShifted || this.#ticks % COMPARED_TICKS === 0) this.#differenceMs = differenceMs;
+  }
+
+  #difference(): number {
+    const { clock, monotonicMs = performance.now.bind(performance) } = this.#options;
+    return clock.nowMs() - monotonicMs();
   }
 
   #nowSec(): number {
