@@ -122,7 +122,8 @@ export class Outbox {
     open.inFlight--;
     try {
       if (code === OK) this.#carriedOut(part, a);
-      else this.#owe(part, true);
+      // Owed under the same subject, the part of a replaced errand would take the place of the later one.
+      else if (this.#open.get(open.subject) === open) this.#owe(part, true);
     } finally {
       if (open.inFlight === 0) this.#tried(open);
     }

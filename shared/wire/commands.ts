@@ -8,6 +8,7 @@
  *              KEYED_CANCEL, a CONVERT that of KEYED_CONVERT.
  */
 import { assert } from '../base/assert.ts';
+import { OUTCOME, SIDE } from '../base/codes.ts';
 import { MOST_MOVEMENT_FEE_MICRO } from '../base/movementFee.ts';
 import {
   type AnyLayout,
@@ -391,4 +392,5 @@ export const kindOutcome = (kind: number): number => (kind >>> 8) & 0xff;
 export const kindTimeInForce = (kind: number): number => (kind >>> 16) & 0xff;
 export const kindBits = (kind: number): number => kind >>> 24;
 /** 1 for the side of the Yes book where bids rest: a sale of No is a bid for Yes at the mirrored price. */
-export const isBidInYes = (kind: number): number => (kindSide(kind) === kindOutcome(kind) ? 1 : 0);
+export const isBidInYes = (kind: number): number =>
+  (kindSide(kind) === SIDE.BUY) === (kindOutcome(kind) === OUTCOME.YES) ? 1 : 0;

@@ -95,8 +95,8 @@ export const MATCHING_FAULTS: readonly Fault[] = [
   {
     name: 'a buy of No stands on the side of the bids',
     file: 'shared/wire/commands.ts',
-    search: '(kindSide(kind) === kindOutcome(kind) ? 1 : 0)',
-    replace: '(kindSide(kind) === 0 ? 1 : 0)',
+    search: '(kindSide(kind) === SIDE.BUY) === (kindOutcome(kind) === OUTCOME.YES) ? 1 : 0',
+    replace: 'kindSide(kind) === SIDE.BUY || kindOutcome(kind) === OUTCOME.YES ? 1 : 0',
     caughtBy: CRASH,
   },
   {

@@ -162,8 +162,15 @@ export const REQUEST_FAULTS: readonly Fault[] = [
   {
     name: 'a mass cancel that its shard refused is not sent again',
     file: 'gateway/shardlink/outbox.ts',
-    search: '      else this.#owe(part, true);\n',
+    search: '      else if (this.#open.get(open.subject) === open) this.#owe(part, true);\n',
     replace: '',
+    caughtBy: OUTBOX,
+  },
+  {
+    name: 'a mass cancel that was replaced takes the place of the later one when its shard is lost',
+    file: 'gateway/shardlink/outbox.ts',
+    search: 'else if (this.#open.get(open.subject) === open) this.#owe(part, true);',
+    replace: 'else this.#owe(part, true);',
     caughtBy: OUTBOX,
   },
   {

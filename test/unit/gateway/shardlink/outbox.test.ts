@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type Errand, Outbox } from '../../../../gateway/shardlink/outbox.ts';
 import { CLOSE_REASON, SIDE } from '../../../../shared/base/codes.ts';
-import { OK } from '../../../../shared/base/errors.ts';
+import { E, OK } from '../../../../shared/base/errors.ts';
 import { ClientRig } from '../../../support/clientRig.ts';
 
 /** The best price of an empty side. */
@@ -121,4 +121,20 @@ test('a shard that has carried it out before is not asked, and a dropped errand 
   await it.lose();
   await it.settle();
   assert.deepEqual([it.seen, it.best()], [[], 40]);
+});
+
+test('a replaced errand whose shard is lost takes nothing from the one that replaced it (OUTBOX-3)', async (t) => {
+  const it = await scene(t);
+  void it.outbox.put('1', it.errand);
+  let hasRoom = false;
+  const { send, ...rest } = it.errand;
+  const later: Errand = {
+    ...rest,
+    send: (shard, handler, context) => (shard === 0 && !hasRoom ? E.ENGINE_BUSY : send(shard, handler, context)),
+  };
+  void it.outbox.put('1', later);
+  hasRoom = true;
+  await it.lose();
+  await it.settle();
+  assert.deepEqual([it.seen.at(-1), it.best(), it.outbox.has('1')], ['done', NONE, false]);
 });

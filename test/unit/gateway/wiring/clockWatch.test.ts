@@ -136,3 +136,11 @@ test('the clocks of clients are the median over their accounts, whichever sends 
   pass(130_000);
   assert.deepEqual([watch.offsets.accounts, watch.offsets.middleSec], [0, null]);
 });
+
+test('a shift before the first look is noticed', () => {
+  const { clock, watch, lines } = scene();
+  clock.advance(-300_000);
+  watch.tick();
+  assert.equal(watch.shifts, 1);
+  assert.ok(lines.some((line) => line.includes('the clock of this machine was moved')));
+});
