@@ -91,12 +91,13 @@ function Leaving(): VNode | null {
   return useCancelsOnClose() && visitor.kind === 'user' ? html`<${LeavingNotice} />` : null;
 }
 
-/** The ticket has its draft again; an order that had not been sent yet was not sent. */
+/** The ticket has its draft again. An order may have been sent, and its answer lost with the older page. */
 function Reloaded(): VNode | null {
   const [isShown, show] = useState(wasReloaded);
   if (!isShown) return null;
-  return html`<p class="notice" role="status">The exchange has a newer page, which was loaded just now. An order that
-    you were sending was not sent. <button type="button" class="small" onClick=${() => show(false)}>Close</button></p>`;
+  return html`<p class="notice" role="status">The exchange has a newer page, which was loaded just now. Look at your
+    orders before you send one again.${' '}
+    <button type="button" class="small" onClick=${() => show(false)}>Close</button></p>`;
 }
 
 function UnreadCount(): VNode | null {
