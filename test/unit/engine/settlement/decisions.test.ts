@@ -74,8 +74,21 @@ class Rig {
     });
   }
 
+  /** The ledger asks again after a crash, because it has no answer. */
   want(market: number, payoutYesPpm: number): string {
-    return this.decisions.want({ market, marketId: uuidOf(market), status: MARKET_STATUS.RESOLVED, payoutYesPpm });
+    const ask = { market, marketId: uuidOf(market), status: MARKET_STATUS.RESOLVED, payoutYesPpm };
+    try {
+      return this.decisions.want(ask);
+    } catch (error) {
+      this.#startAfter(error);
+      return this.decisions.want(ask);
+    }
+  }
+
+  #startAfter(error: unknown): void {
+    if (!(error instanceof Crash)) throw error;
+    this.restarts++;
+    this.start();
   }
 
   async step(): Promise<void> {
@@ -86,11 +99,7 @@ class Rig {
     try {
       await this.decisions.step(heads as never);
     } catch (error) {
-      if (!(error instanceof Crash || error instanceof NodeUnreachable || error instanceof RpcError)) throw error;
-      if (error instanceof Crash) {
-        this.restarts++;
-        this.start();
-      }
+      if (!(error instanceof NodeUnreachable || error instanceof RpcError)) this.#startAfter(error);
     }
     for (const news of this.#news.due()) {
       this.reported.push(news);
