@@ -1,7 +1,7 @@
 /**
- * `npm run test:chain`: the tests of trading once more, the same files, with every server settling on a local chain. At
- * the end of each server everything has to settle there, and each balance of the ledger has to be that of the chain.
- * `support/leftOutOnChain.ts` says which files of test/api are not run, and why.
+ * `npm run test:chain`: the tests of trading in which money moves once more, with every server settling on a local
+ * chain. At the end of each server everything has to settle there, and each balance of the ledger has to be that of the
+ * chain. `support/leftOutOnChain.ts` says which files of test/api are not run, and why.
  *
  *     --repeat-failed      repeats a file that failed; it counts only if it fails again
  *

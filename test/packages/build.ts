@@ -4,7 +4,18 @@
  * repository.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -22,6 +33,8 @@ const DOCUMENTS = {
   'pmx-client': { text: () => readFileSync(join(ROOT, 'data/docs/sdk.md'), 'utf8'), next: 'Changing and cancelling' },
   'pmx-cli': { text: () => referencePage(GROUPS), next: 'Signing in' },
 };
+/** All that the compiled client follows from: the lock file stands for other packages, the compiler among them. */
+const COMPILED_FROM = ['package-lock.json', 'tsconfig.json', 'test/packages', 'shared'];
 await init;
 
 type PackageName = keyof typeof DOCUMENTS;
@@ -31,7 +44,7 @@ export function buildPackage(name: PackageName, into: string): void {
   const folder = join(into, name);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  if (name === 'pmx-client') compileClient(folder);
+  if (name === 'pmx-client') cpSync(compiledOnce(), folder, { recursive: true });
   else bundleProgram(join(folder, 'pmx.js'));
   // A copy that is no clone has no remotes.
   const { stdout } = spawnSync('git', ['remote', '-v'], { cwd: ROOT, encoding: 'utf8' });
@@ -74,6 +87,43 @@ export function repositoryOf(remotes: string): string | null {
   const [, host, path] =
     /^(?:https:\/\/|ssh:\/\/)?(?:[^@/]*@)?([\w-]+(?:\.[\w-]+)+)[/:](.+?)(?:\.git)?$/.exec(address ?? '') ?? [];
   return host === undefined ? null : `git+https://${host}/${path}.git`;
+}
+
+/**
+ * The compiler takes seconds, and several tests and documents need the client of the same sources: it is kept by their
+ * hash, beside the sources without types (shared/base/keptFiles.mjs).
+ */
+function compiledOnce(): string {
+  const kept = join(ROOT, 'node_modules/.cache', `client-${hashOf(COMPILED_FROM.flatMap(sourcesIn))}`);
+  if (existsSync(kept)) return kept;
+  const unfinished = `${kept}.${process.pid}`;
+  mkdirSync(unfinished, { recursive: true });
+  try {
+    compileClient(unfinished);
+    renameSync(unfinished, kept);
+  } catch (error) {
+    // Another process may have kept it in the meantime: a directory with files is not replaced.
+    if (!existsSync(kept)) throw error;
+  } finally {
+    rmSync(unfinished, { recursive: true, force: true });
+  }
+  return kept;
+}
+
+/** The file, or the sources in the folder. */
+function sourcesIn(path: string): string[] {
+  if (path.includes('.')) return [path];
+  const names = readdirSync(join(ROOT, path), { recursive: true, encoding: 'utf8' });
+  return names.filter((name) => /\.(?:ts|json)$/.test(name)).map((name) => join(path, name));
+}
+
+function hashOf(paths: readonly string[]): string {
+  const hash = createHash('sha256');
+  for (const path of paths.toSorted()) {
+    const text = readFileSync(join(ROOT, path));
+    hash.update(`${path} ${text.length}\n`).update(text);
+  }
+  return hash.digest('hex');
 }
 
 /**

@@ -3,14 +3,19 @@
  * four minutes. CI runs both.
  */
 const AMOUNTS = 'every vector of amounts is signed, traded and read everywhere, on two exchanges';
+const ANSWERS = 'a proxy spoils answers in forty ways, for the client and for pmx';
+const ATTACKS = 'an account attacks as fast as it can, beside kills of the exchange';
+const BACKUPS = 'exchanges are backed up, restored and compared';
 const BROWSER = 'a browser opens every view';
 const CHAIN = 'an exchange works for many blocks of a real EVM';
+const CLOCKS = 'several exchanges start, each with a wrong clock';
 const CLUSTER = 'members of a cluster take over from each other, or wait for a lease';
 const FAULTS = 'exchanges are killed, lie or are failed by the system, round after round';
 const FRONTS = 'two exchanges answer the same requests, with front threads and without';
 const IMAGE = 'an image is built from the packages of npm';
 const VERSIONS = 'exchanges of three versions start after each other on the same directory';
 const TURNS = 'every thread of an exchange takes ten thousand turns';
+const LOST_PAGES = 'a file is repaired once for each of its pages';
 const PAGES = 'a real Prometheus looks at exchanges that fail, every second';
 const PROGRAMS = 'programs trade for a while, and meet kills of the exchange';
 const PYTHON = 'mypy reads the Python client as strictly as it can, or Python plays it step by step';
@@ -18,9 +23,13 @@ const RINGS = 'an exchange is started for each thing that rings';
 const RULES = 'promtool plays hours of every rule that alerts';
 const SYMBOLS = 'the compiler finds who reads each field of the configuration';
 const START = 'each start of an exchange plays thousands of made-up orders before it is ready';
+const WORLDS = 'simulated clusters die in every way';
 
 export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/api/alerts.test.ts': PAGES,
+  'test/api/backups.test.ts': BACKUPS,
+  'test/api/cliBackups.test.ts': BACKUPS,
+  'test/api/clocks.test.ts': CLOCKS,
   'test/api/demoRamp.test.ts': BROWSER,
   'test/api/frontLimits.test.ts': FRONTS,
   'test/api/frontOrders.test.ts': FRONTS,
@@ -28,6 +37,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/api/marketMaker.test.ts': PROGRAMS,
   'test/api/rehearsal.test.ts': START,
   'test/api/restoredNumbers.test.ts': FAULTS,
+  'test/api/sandboxProvider.test.ts': PROGRAMS,
   'test/api/signedAmounts.test.ts': AMOUNTS,
   'test/browser/account.test.ts': BROWSER,
   'test/browser/docs.test.ts': BROWSER,
@@ -53,10 +63,12 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/chain/gas.test.ts': CHAIN,
   'test/chain/invariant.test.ts': CHAIN,
   'test/chain/markets.test.ts': CHAIN,
+  'test/chain/movementFees.test.ts': CHAIN,
   'test/chain/nodes.test.ts': CHAIN,
   'test/chain/older.test.ts': CHAIN,
   'test/chain/payments.test.ts': CHAIN,
   'test/chain/ramp.test.ts': CHAIN,
+  'test/chain/resolutions.test.ts': CHAIN,
   'test/chain/restored.test.ts': CHAIN,
   'test/chain/rotation.test.ts': CHAIN,
   'test/chain/server.test.ts': CHAIN,
@@ -86,23 +98,29 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/fault/damages.test.ts': FAULTS,
   'test/fault/damagesInCluster.test.ts': CLUSTER,
   'test/fault/damagesOnChain.test.ts': CHAIN,
-  'test/fault/leftOverCancel.test.ts': FAULTS,
-  'test/fault/logReader.test.ts': FAULTS,
-  'test/fault/memory.test.ts': TURNS,
   'test/fault/failingDiskPages.test.ts': PAGES,
   'test/fault/fullDiskPages.test.ts': PAGES,
   'test/fault/idleConnections.test.ts': FAULTS,
   'test/fault/image.test.ts': IMAGE,
   'test/fault/inventedVersions.test.ts': VERSIONS,
-  'test/fault/restartPages.test.ts': PAGES,
+  'test/fault/leftOverCancel.test.ts': FAULTS,
+  'test/fault/load.test.ts': FAULTS,
+  'test/fault/logReader.test.ts': FAULTS,
+  'test/fault/memory.test.ts': TURNS,
+  'test/fault/proxyAnswers.test.ts': ANSWERS,
   'test/fault/proxyRestart.test.ts': FAULTS,
   'test/fault/resolution.test.ts': FAULTS,
+  'test/fault/restartPages.test.ts': PAGES,
   'test/fault/streamSummaries.test.ts': FAULTS,
   'test/fault/syscalls.test.ts': FAULTS,
   'test/fault/witness.test.ts': FAULTS,
   'test/hostile/fullDiskStart.test.ts': FAULTS,
+  'test/hostile/railCancellations.test.ts': ATTACKS,
+  'test/hostile/restrictedAccounts.test.ts': ATTACKS,
+  'test/sim/cluster.test.ts': WORLDS,
   'test/unit/deploy/alertRules.test.ts': RULES,
   'test/unit/deploy/alerts.test.ts': RULES,
+  'test/unit/engine/admin/controlRepair.test.ts': LOST_PAGES,
   'test/unit/gateway/base/settings.test.ts': SYMBOLS,
   'test/unit/python/client.test.ts': PYTHON,
 };

@@ -20,6 +20,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 export const FILE_LIMIT_MS = 15 * 60_000;
 /** Three for each processor of a small machine: most files wait for a server, or for a thread, half of the time. */
 export const PROCESSES = 6;
+/** Long files wait more than they compute: for leases, blocks and alerts. */
+export const LONG_PROCESSES = 8;
 
 type Options = {
   readonly concurrency: number;

@@ -24,7 +24,7 @@ import { Random } from './random.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** On a chain a process waits for blocks most of the time. */
-const API_GROUPS = isOnChain ? 6 : 2;
+const API_GROUPS = isOnChain ? 4 : 2;
 const OWN_GROUPS = 4;
 const CHAIN_GROUPS = 2;
 /** The reason that a test has for being skipped in the suite: a process of its own would do nothing else. */
@@ -39,7 +39,6 @@ const USES_SHARED_SERVER = /\bawait sharedServer\(\)/;
 const ALONE = new Set([
   'test/chain/clusterThread.test.ts',
   'test/chain/local.test.ts',
-  'test/chain/movementFees.test.ts',
   'test/chain/payments.test.ts',
   'test/chain/rail.test.ts',
   'test/fault/bitflips.test.ts',
