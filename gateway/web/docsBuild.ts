@@ -24,6 +24,7 @@ import { entriesOf, SEARCH_PAGE, searchHtml } from './docsSearch.ts';
 import { streamPage } from './docsStreamReference.ts';
 import { fileOf, KEPT } from './encode.ts';
 import type { PageFile } from './pageFiles.ts';
+import { styleText } from './styles.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const HTML = 'text/html; charset=utf-8';
@@ -61,11 +62,7 @@ class Builder {
     this.#codes = new Set([...this.#errors.matchAll(/^## (\w+)$/gm)].map(([, code]) => code!));
     this.#references = [...this.#reference.pages(), streamPage(JSON.parse(asyncApi))];
     this.#assets = {
-      style: this.#asset(
-        'docs.css',
-        'text/css; charset=utf-8',
-        ['base.css', 'docs.css'].map((name) => source(`gateway/web/browser/${name}`)).join(''),
-      ),
+      style: this.#asset('docs.css', 'text/css; charset=utf-8', styleText(['docs'])),
       script: this.#asset('docs.js', 'text/javascript; charset=utf-8', script('gateway/web/browser/docs.ts')),
       icon: this.#asset('icon.svg', 'image/svg+xml', source('gateway/web/browser/icon.svg')),
     };

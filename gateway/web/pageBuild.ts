@@ -17,26 +17,23 @@ import { init, parse } from 'es-module-lexer';
 import { packageFile } from '../../shared/base/packages.ts';
 import { fileOf, KEPT } from './encode.ts';
 import type { BuiltPage, DocumentName, PageFile, PageOptions } from './pageFiles.ts';
+import { styleText } from './styles.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** The files of packages, wherever these are installed. */
 const PACKAGES = 'node_modules/';
-const BASE_STYLE = 'gateway/web/browser/base.css';
-const TRADING_STYLES = ['style', 'site', 'trading', 'markets', 'ticket'].map(
-  (name) => `gateway/web/browser/${name}.css`,
-);
 const CHARTS_STYLE = 'node_modules/uplot/dist/uPlot.min.css';
 /** The entry module of each document. */
 const DOCUMENTS: Readonly<Record<DocumentName, DocumentSource>> = {
   trading: {
     html: 'gateway/web/browser/index.html',
     entry: 'gateway/web/browser/main.ts',
-    styles: [BASE_STYLE, ...TRADING_STYLES, CHARTS_STYLE],
+    styles: ['site', 'trading', 'markets', 'ticket'],
   },
   operations: {
     html: 'gateway/web/browser/ops/index.html',
     entry: 'gateway/web/browser/ops/main.ts',
-    styles: [BASE_STYLE, 'gateway/web/browser/style.css', 'gateway/web/browser/ops/ops.css', CHARTS_STYLE],
+    styles: ['ops/ops'],
   },
 };
 const ICON = 'gateway/web/browser/icon.svg';
@@ -57,8 +54,14 @@ const NOBLE = '@noble/';
 
 const HASH_LENGTH = 10;
 const SCRIPT = 'text/javascript; charset=utf-8';
+const CSS = 'text/css; charset=utf-8';
 
-type DocumentSource = { readonly html: string; readonly entry: string; readonly styles: readonly string[] };
+type DocumentSource = {
+  readonly html: string;
+  readonly entry: string;
+  /** The style sheets of its own, the first of which names the file. */
+  readonly styles: readonly string[];
+};
 
 type Module = {
   /** The name by which modules import it: a path from the root of the project, or a library. */
@@ -92,14 +95,14 @@ function documentOf(document: DocumentSource, { isDemo, providers }: PageOptions
   const atOnce = walk(entry, modules);
   const imports: Record<string, string> = {};
   for (const { name, text } of modules.values()) imports[name] = add(name, 'js', SCRIPT, text);
-  const sheets = styles.map((path) => add(path, 'css', 'text/css; charset=utf-8', source(path)));
+  const sheet = add(`${styles[0]}.css`, 'css', CSS, styleText(styles) + source(CHARTS_STYLE));
   const icon = add(ICON, 'svg', 'image/svg+xml', source(ICON));
   const map = JSON.stringify({ imports });
   const head = [
     `<meta name="demo" content="${isDemo ? 'on' : 'off'}">`,
     `<meta name="providers" content="${providers.join(' ')}">`,
     `<link rel="icon" href="${icon}" type="image/svg+xml">`,
-    ...sheets.map((href) => `<link rel="stylesheet" href="${href}">`),
+    `<link rel="stylesheet" href="${sheet}">`,
     `<script type="importmap">${map}</script>`,
     ...atOnce.map((name) => `<link rel="modulepreload" href="${imports[name]}">`),
     `<script type="module" src="${imports[entry]}"></script>`,

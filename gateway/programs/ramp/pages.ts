@@ -84,7 +84,7 @@ ${alert}
 ${methods}
 </fieldset>
 <dl><dt>${isBuy ? 'USDC goes to' : 'USDC comes from'}</dt><dd>${launch.wallet}</dd></dl>
-<button class="main">${isBuy ? 'Pay now' : 'Cash out now'}</button>
+<button class="primary">${isBuy ? 'Pay now' : 'Cash out now'}</button>
 </form>
 <form method="post" action="/customer/abandon"><button>Leave without ${isBuy ? 'paying' : 'selling'}</button></form>`,
   );
@@ -113,7 +113,7 @@ export function dealPage({ return_url }: LaunchRow, deal: DealRow): string {
   const isBuy = deal.kind === 'onramp';
   const amount = unitsToDecimal(deal.amount_micro);
   const back =
-    return_url === null ? html`` : html`<p><a class="button main" href="${return_url}">Back to the exchange</a></p>`;
+    return_url === null ? html`` : html`<p><a class="button primary" href="${return_url}">Back to the exchange</a></p>`;
   const again = deal.is_open === 1 ? html`<p><a class="button" href="/customer">Look again</a></p>` : html``;
   const hash = deal.tx_hash === null ? html`` : html`<dt>Transaction</dt><dd>${deal.tx_hash}</dd>`;
   return documentOf(
@@ -154,7 +154,7 @@ export function switchesPage(switches: Switches, said: string): string {
     'Make it misbehave',
     html`<p>These hold for all customers at once, until they are changed again.</p>
 ${status}
-<form method="post" action="/switches" class="switches">${fields}<button class="main">Set</button></form>`,
+<form method="post" action="/switches" class="switches">${fields}<button class="primary">Set</button></form>`,
   );
 }
 

@@ -7,7 +7,9 @@ import { type Asked, htmlReply, type Reply } from './reply.ts';
 
 const MAX_BODY_BYTES = 16 * 1024;
 const REQUEST_MS = 10_000;
-const STYLE = ['../../web/browser/base.css', 'style.css']
+const STYLE = ['tokens', 'base', 'components']
+  .map((name) => `../../web/browser/${name}.css`)
+  .concat('style.css')
   .map((path) => readFileSync(new URL(path, import.meta.url), 'utf8'))
   .join('');
 /** Files by path. Browsers request an icon on their own. */

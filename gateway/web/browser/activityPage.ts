@@ -11,6 +11,7 @@ import { useMarkets } from './markets.ts';
 import { NotificationsPanel } from './notifications.ts';
 import { Link, useTitle } from './router.ts';
 import { ask, download, useVisitor } from './session.ts';
+import { ToCome } from './toCome.ts';
 import { SignInFirst } from './waiting.ts';
 import { When } from './when.ts';
 
@@ -63,7 +64,7 @@ export function OrdersPast(): VNode {
       ([name, label]) => html`<button key=${name} type="button" aria-pressed=${type === name}
         onClick=${() => setType(name)}>${label}</button>`,
     )}</div>
-    ${value === null && html`<p class="quiet">${error ?? 'Loading …'}</p>`}
+    ${value === null && html`<${ToCome} error=${error} lines=${8} />`}
     ${value?.activity.length === 0 && html`<p class="quiet">Nothing yet.</p>`}
     ${
       value !== null &&
@@ -117,7 +118,7 @@ function Movements(): VNode {
   const path = `/v1/user/fund-movements?limit=${MOVEMENTS}`;
   const { value, error } = useLoaded<FundMovements>(path, () => ask('GET', path), REFRESH_SECONDS);
   return html`<section class="panel"><h2>Funds</h2>
-    ${value === null && html`<p class="quiet">${error ?? 'Loading …'}</p>`}
+    ${value === null && html`<${ToCome} error=${error} lines=${8} />`}
     ${value?.movements.length === 0 && html`<p class="quiet">Nothing yet.</p>`}
     ${
       value !== null &&

@@ -10,6 +10,7 @@ import { leftAtomic, type Queued } from './openOrders.ts';
 import { amend } from './placing.ts';
 import { type Preview, preview, stepCents, type Ticket } from './preview.ts';
 import { minutesAhead } from './ticketState.ts';
+import { ToCome } from './toCome.ts';
 
 type AmendProps = {
   readonly order: UserOrder;
@@ -25,7 +26,7 @@ const NO_BOOK = { bids: [], asks: [] };
 export function AmendForm(props: AmendProps): VNode {
   const { market } = props;
   const grid = useLoaded<TickSize>(market.id, () => get(`/v1/market-data/${market.id}/tick-size`));
-  if (grid.value === null) return html`<p class="quiet">${grid.error ?? 'Loading …'}</p>`;
+  if (grid.value === null) return html`<${ToCome} error=${grid.error} />`;
   return html`<${OpenForm} ...${props} grid=${grid.value} />`;
 }
 

@@ -11,6 +11,7 @@ import { provedAnew } from './provedAnew.ts';
 import { useTitle } from './router.ts';
 import { ask, useVisitor } from './session.ts';
 import { dateTime } from './times.ts';
+import { ToCome } from './toCome.ts';
 import { doubtOf, typedDecimal } from './typedNumber.ts';
 import { SignInFirst } from './waiting.ts';
 
@@ -45,7 +46,7 @@ function Cash(): VNode {
     </div>
     ${shown !== undefined && html`<${CashSession} key=${shown.id} session=${shown} onChanged=${reload} />`}
     <section class="panel"><h2>Your sessions</h2>
-      ${sessions === null && html`<p class="quiet">${error ?? 'Loading …'}</p>`}
+      ${sessions === null && html`<${ToCome} error=${error} />`}
       ${sessions?.length === 0 && html`<p class="quiet">None yet.</p>`}
       <ul class="plain">${(sessions ?? []).map(
         (session) => html`<li key=${session.id}><button type="button" class="small"

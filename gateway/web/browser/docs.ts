@@ -9,7 +9,7 @@ const SHOWN_MS = 1500;
 for (const block of document.querySelectorAll('pre')) {
   const button = document.createElement('button');
   button.type = 'button';
-  button.className = 'copy';
+  button.className = 'copy small';
   button.textContent = 'Copy';
   button.addEventListener('click', async () => {
     await navigator.clipboard.writeText(block.textContent ?? '').then(

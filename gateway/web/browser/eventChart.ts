@@ -8,6 +8,7 @@ import { lineOf, type Range, rangeOf } from './chartRanges.ts';
 import { chance, inCents } from './format.ts';
 import { Plot } from './plot.ts';
 import { ALL_PRICES, loadBars, RangeChips } from './priceChart.ts';
+import { ToCome } from './toCome.ts';
 import { When } from './when.ts';
 
 /** The colours of the lines, in the style sheet. */
@@ -51,7 +52,7 @@ export function EventChart({ markets, marks }: EventChartProps): VNode | null {
     <${RangeChips} range=${range} onChange=${setRange} />
     ${
       drawn === null
-        ? html`<p class="plot quiet">${error ?? 'Loading …'}</p>`
+        ? html`<${ToCome} error=${error} isPlot />`
         : html`<${Plot} label=${labelOf(value!.series)} times=${drawn.times} lines=${drawn.lines} from=${value!.from}
             to=${value!.to} leastSpan=${LEAST_SPAN} bounds=${ALL_PRICES} unitOf=${inCents} onMoment=${setMoment} />`
     }</section>`;

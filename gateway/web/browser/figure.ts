@@ -1,4 +1,4 @@
-/** A number that changes while it is looked at: it flashes, and nothing moves (tabular figures, site.css). */
+/** A number that changes while it is looked at: it flashes, and nothing moves (tabular figures, components.css). */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useRef } from 'preact/hooks';

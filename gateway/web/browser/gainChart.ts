@@ -10,6 +10,7 @@ import { gainsOf, marketsOf, type PriceAt } from './gains.ts';
 import { Plot } from './plot.ts';
 import { loadBars, RangeChips } from './priceChart.ts';
 import { ask } from './session.ts';
+import { ToCome } from './toCome.ts';
 import { When } from './when.ts';
 
 type Gains = { readonly from: number; readonly to: number; readonly times: number[]; readonly dollars: number[] };
@@ -42,7 +43,7 @@ export function GainChart({ round }: { readonly round: number }): VNode {
         ? html`<${Plot} label=${labelOf(value)}
             times=${value.times} lines=${lines} from=${value.from} to=${value.to} leastSpan=${1} bounds=${UNBOUNDED}
             unitOf=${gainInDollars} onMoment=${setMoment} />`
-        : html`<p class="plot quiet">${error ?? 'Loading …'}</p>`
+        : html`<${ToCome} error=${error} isPlot />`
     }</section>`;
 }
 

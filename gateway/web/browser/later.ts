@@ -3,6 +3,7 @@ import { html } from 'htm/preact';
 import type { ComponentType, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { part } from './parts.ts';
+import { ToCome } from './toCome.ts';
 
 export function later<P>(load: () => Promise<ComponentType<P>>): (props: P) => VNode {
   let loaded: ComponentType<P> | null = null;
@@ -18,7 +19,7 @@ export function later<P>(load: () => Promise<ComponentType<P>>): (props: P) => V
       part(load).then(show, () => setFailed(true));
     }, []);
     if (loaded !== null) return html`<${loaded} ...${props} />`;
-    if (!hasFailed) return html`<p class="quiet">Loading …</p>`;
+    if (!hasFailed) return html`<${ToCome} lines=${8} />`;
     return html`<h1>This view could not be loaded</h1>
       <p><button type="button" onClick=${() => location.reload()}>Load the page again</button></p>`;
   };

@@ -7,6 +7,7 @@ import { get, useLoaded } from './api.ts';
 import { dollars, gainInDollars, percent, short } from './format.ts';
 import { Link, useTitle } from './router.ts';
 import { useVisitor } from './session.ts';
+import { ToCome } from './toCome.ts';
 import { When } from './when.ts';
 
 type Traders = Leaderboard['traders'];
@@ -59,7 +60,7 @@ function PulseFacts({ pulse }: { readonly pulse: Pulse }): VNode {
 type TradersProps = { readonly traders: Traders | undefined; readonly error: string | null };
 
 function TraderTable({ traders, error }: TradersProps): VNode {
-  if (traders === undefined) return html`<p class="quiet">${error ?? 'Loading …'}</p>`;
+  if (traders === undefined) return html`<${ToCome} error=${error} lines=${10} />`;
   const leading = traders.filter(({ pnl_usdc }) => pnl_usdc > 0);
   if (leading.length === 0) return html`<p class="quiet">In this time no one has earned anything.</p>`;
   return html`<table>
@@ -87,7 +88,7 @@ function TraderRow({ trader: { handle, user_id, pnl_usdc, roi, trade_count }, ra
 type FillsProps = { readonly fills: Fills | undefined; readonly error: string | null };
 
 function FillTable({ fills, error }: FillsProps): VNode {
-  if (fills === undefined) return html`<p class="quiet">${error ?? 'Loading …'}</p>`;
+  if (fills === undefined) return html`<${ToCome} error=${error} lines=${10} />`;
   if (fills.length === 0) return html`<p class="quiet">No trades yet.</p>`;
   return html`<table>
     <thead><tr><th scope="col">Market</th><th scope="col" class="wide">Trader</th><th scope="col">Trade</th>

@@ -8,7 +8,7 @@ export function LeavingNotice(): VNode {
   // The stream of the account is open for as long as this is shown.
   useAccountChanges();
   const isInForce = useIsWatched();
-  return html`<p class="notice" role="status"><span>${
+  return html`<p class="banner" role="status"><span>${
     isInForce
       ? 'All your orders are cancelled when this page closes, reloads or loses its connection.'
       : 'Not in force yet: the exchange is being asked to cancel your orders when this page closes.'

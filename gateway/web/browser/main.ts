@@ -95,7 +95,7 @@ function Leaving(): VNode | null {
 function Reloaded(): VNode | null {
   const [isShown, show] = useState(wasReloaded);
   if (!isShown) return null;
-  return html`<p class="notice" role="status">The exchange has a newer page, which was loaded just now. Look at your
+  return html`<p class="banner" role="status">The exchange has a newer page, which was loaded just now. Look at your
     orders before you send one again.${' '}
     <button type="button" class="small" onClick=${() => show(false)}>Close</button></p>`;
 }

@@ -7,6 +7,7 @@ import { useAccountChanges } from './accountChanges.ts';
 import { Outcome, useAction } from './action.ts';
 import { useLoaded } from './api.ts';
 import { ask } from './session.ts';
+import { ToCome } from './toCome.ts';
 import { notificationsRead } from './unread.ts';
 import { When } from './when.ts';
 
@@ -30,7 +31,7 @@ export function NotificationsPanel(): VNode {
     });
   if (value === null)
     return html`<section class="panel"><h2>Notifications</h2>
-    <p class="quiet">${error ?? 'Loading …'}</p></section>`;
+    <${ToCome} error=${error} /></section>`;
   const { items, next_cursor, unread_count } = value;
   return html`<section class="panel"><h2>Notifications</h2>
     ${

@@ -15,6 +15,7 @@ import { OwnOrders } from './ownOrders.ts';
 import { Positions, useWorths } from './positions.ts';
 import { useTitle } from './router.ts';
 import { ask, useVisitor } from './session.ts';
+import { ToCome } from './toCome.ts';
 import { SignInFirst } from './waiting.ts';
 import { gainOfAll, type Value, worthOfAll } from './worth.ts';
 
@@ -49,7 +50,7 @@ function Portfolio(): VNode {
   const markets = useMarkets(value === null ? [] : [...held, ...value.orders, ...value.redeemable]);
   const worths = useWorths(held, markets);
   const reload = (): void => setRound((before) => before + 1);
-  if (value === null) return html`<h1>Portfolio</h1><p class="quiet">${error ?? 'Loading …'}</p>`;
+  if (value === null) return html`<h1>Portfolio</h1><${ToCome} error=${error} lines=${8} />`;
   return html`
     <h1>Portfolio</h1>
     ${error !== null && html`<p class="quiet">${error}</p>`}

@@ -20,6 +20,7 @@ import {
 } from './chartRanges.ts';
 import { changeInCents, dollars, inCents } from './format.ts';
 import { Plot } from './plot.ts';
+import { ToCome } from './toCome.ts';
 import { When } from './when.ts';
 
 type PriceChartProps = {
@@ -69,7 +70,7 @@ export function PriceChart({ market, outcome, trades }: PriceChartProps): VNode 
       )}</div></div>
     ${
       drawn === null || drawn.ticks.length === 0
-        ? html`<p class="plot quiet">${error ?? (drawn === null ? 'Loading …' : 'No trades yet.')}</p>`
+        ? html`<${ToCome} error=${error ?? (drawn === null ? null : 'No trades yet.')} isPlot />`
         : html`<${Plot} label=${labelOf(drawn, name)} times=${drawn.times}
             lines=${drawn.lines} volumes=${drawn.volumes} candles=${isCandles ? drawn.candles : undefined}
             candleSeconds=${drawn.plan.seconds}

@@ -7,6 +7,7 @@ import { Outcome, useAction } from './action.ts';
 import { useLoaded } from './api.ts';
 import { ask, signOut } from './session.ts';
 import { dateTime } from './times.ts';
+import { ToCome } from './toCome.ts';
 import { When } from './when.ts';
 
 type OwnSession = OwnSessions['sessions'][number];
@@ -32,7 +33,7 @@ export function SessionsPanel(): VNode {
     });
   if (value === null)
     return html`<section class="panel"><h2>Sessions</h2>
-    <p class="quiet">${error ?? 'Loading …'}</p></section>`;
+    <${ToCome} error=${error} /></section>`;
   return html`<section class="panel"><h2>Sessions</h2>
     <table><caption class="unseen">Where you are signed in</caption>
       <thead><tr><th scope="col">Browser</th><th scope="col" class="wide">Since</th><th scope="col">Used</th>

@@ -26,6 +26,7 @@ import { TicketCosts } from './ticketCosts.ts';
 import { TicketFields } from './ticketFields.ts';
 import { type Placed, placedOf } from './ticketResult.ts';
 import { type ChangeDraft, type Draft, TABS, useDraft } from './ticketState.ts';
+import { ToCome } from './toCome.ts';
 
 /** Each choice is a new object, so that choosing the same price again counts. */
 export type ChosenPrice = {
@@ -70,7 +71,7 @@ export function TicketPanel(props: TicketProps): VNode {
   const { ticks_per_unit, min_order_size_atomic } = grid.value ?? {};
   const content =
     closed !== null || grid.value === null
-      ? html`<p class="quiet">${closed ?? grid.error ?? 'Loading …'}</p>`
+      ? html`<${ToCome} error=${closed ?? grid.error} lines=${6} />`
       : html`<${OpenTicket} ...${props} ticksPerUnit=${ticks_per_unit} minSizeAtomic=${Number(min_order_size_atomic)}
           onOutcome=${(outcome: 0 | 1) => {
             setOpen(true);

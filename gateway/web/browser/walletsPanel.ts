@@ -9,6 +9,7 @@ import { useLoaded } from './api.ts';
 import { type Extension, useExtensions } from './extensions.ts';
 import { provedAnew } from './provedAnew.ts';
 import { ask } from './session.ts';
+import { ToCome } from './toCome.ts';
 import type { Wallet } from './wallet.ts';
 import { WalletName } from './walletName.ts';
 import { currentWallet, isSameAddress, openExtension } from './wallets.ts';
@@ -37,7 +38,7 @@ export function WalletsPanel(): VNode {
       return 'The wallet is linked.';
     });
   return html`<section class="panel"><h2>Wallets</h2>
-    ${profile === null && html`<p class="quiet">${error ?? 'Loading …'}</p>`}
+    ${profile === null && html`<${ToCome} error=${error} />`}
     <ul class="plain">${(profile?.linked_wallets ?? []).map(
       (address) => html`<li key=${address}><${LinkedWallet} address=${address} action=${action} onChange=${change}
         isOnly=${profile?.linked_wallets.length === 1} /></li>`,
@@ -128,7 +129,7 @@ function OpenDelegates({ address, action, onChange }: DelegatesProps): VNode {
       const { orders_cancelled: cancelled } = await wallets.removeDelegate(wallet, each);
       return `The key signs no more, and ${cancelled} of its orders were cancelled.`;
     });
-  if (value === null) return html`<p class="quiet">${error ?? 'Loading …'}</p>`;
+  if (value === null) return html`<${ToCome} error=${error} />`;
   return html`
     ${value.delegates.length === 0 && html`<p class="quiet">Only the wallet itself.</p>`}
     <ul class="plain">${value.delegates.map(

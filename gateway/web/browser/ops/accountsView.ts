@@ -6,6 +6,7 @@ import type { AdminClient } from '../../../../shared/client/admin.ts';
 import type { AccountStateName, ProfileWithBalance, Wallets } from '../../../../shared/client/types.ts';
 import { textOf, useLoaded } from '../api.ts';
 import { units } from '../format.ts';
+import { ToCome } from '../toCome.ts';
 import { Action } from './action.ts';
 import type { ViewProps } from './view.ts';
 
@@ -56,7 +57,7 @@ function AccountPanel({ id, client, operator }: ViewProps & { readonly id: strin
   const [round, setRound] = useState(0);
   const { value: user, error } = useLoaded<ProfileWithBalance>(id, () => client.user(id), REFRESH_SECONDS, round);
   const wallets = useLoaded<Wallets>(`wallets ${id}`, () => client.listWallets(id), REFRESH_SECONDS, round);
-  if (user === null) return html`<section class="panel"><p role="status">${error ?? 'Loading …'}</p></section>`;
+  if (user === null) return html`<section class="panel"><${ToCome} error=${error} /></section>`;
   return html`<section class="panel" aria-label="Account">
     <h2>User ${user.id}</h2>
     ${error !== null && html`<p class="bad" role="alert">${error}</p>`}

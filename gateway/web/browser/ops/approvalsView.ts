@@ -5,6 +5,7 @@ import { useState } from 'preact/hooks';
 import type { Approval, Approvals } from '../../../../shared/client/types.ts';
 import { useLoaded } from '../api.ts';
 import { units } from '../format.ts';
+import { ToCome } from '../toCome.ts';
 import { When } from '../when.ts';
 import type { Role } from './access.ts';
 import { Action } from './action.ts';
@@ -35,7 +36,7 @@ export function ApprovalsView(props: ViewProps): VNode {
   const [round, setRound] = useState(0);
   const load = (): Promise<Approvals> => client.approvals({ limit: A_PAGE });
   const { value, error } = useLoaded<Approvals>('approvals', load, REFRESH_SECONDS, round);
-  if (value === null) return html`<section class="panel"><p role="status">${error ?? 'Loading …'}</p></section>`;
+  if (value === null) return html`<section class="panel"><${ToCome} error=${error} /></section>`;
   const onDone = (): void => setRound((before) => before + 1);
   const pending = value.approvals.filter(({ status }) => status === 'pending');
   const decided = value.approvals.filter(({ status }) => status !== 'pending');

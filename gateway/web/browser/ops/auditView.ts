@@ -4,6 +4,7 @@ import type { TargetedEvent, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { AuditPage, AuditQuery, AuditRecord } from '../../../../shared/client/types.ts';
 import { useLoaded } from '../api.ts';
+import { ToCome } from '../toCome.ts';
 import { When } from '../when.ts';
 import { Scrolling } from './scrolling.ts';
 import type { ViewProps } from './view.ts';
@@ -51,7 +52,7 @@ export function AuditView({ client }: ViewProps): VNode {
       <button type="submit">Show</button>
     </form>
     ${error !== null && html`<p class="bad" role="alert">${error}</p>`}
-    ${value === null ? error === null && html`<p role="status">Loading …</p>` : html`<${Records} page=${value} />`}
+    ${value === null ? error === null && html`<${ToCome} />` : html`<${Records} page=${value} />`}
     <p class="buttons">
       <button type="button" disabled=${cursors.length === 0}
         onClick=${() => setCursors(cursors.slice(0, -1))}>Newer</button>

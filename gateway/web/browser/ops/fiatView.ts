@@ -4,6 +4,7 @@ import type { TargetedEvent, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { OperatedFiatSession, OperatedFiatSessions } from '../../../../shared/client/types.ts';
 import { useLoaded } from '../api.ts';
+import { ToCome } from '../toCome.ts';
 import { When } from '../when.ts';
 import { count } from './numbers.ts';
 import { Scrolling } from './scrolling.ts';
@@ -40,7 +41,7 @@ export function FiatView({ client }: ViewProps): VNode {
       </form>
       ${
         value === null
-          ? html`<p role="status">Loading …</p>`
+          ? html`<${ToCome} />`
           : html`<${Sessions} rows=${value.sessions} isAlarmed=${isAlarmed} onChoose=${setChosen} />`
       }
     </section>
@@ -88,7 +89,7 @@ function Sessions({ rows, isAlarmed, onChoose }: SessionsProps): VNode {
 function History({ id, client }: Pick<ViewProps, 'client'> & { readonly id: string }): VNode {
   const load = (): Promise<OperatedFiatSession> => client.fiatSession(id);
   const { value, error } = useLoaded<OperatedFiatSession>(`fiat session ${id}`, load, REFRESH_SECONDS);
-  if (value === null) return html`<section class="panel"><p role="status">${error ?? 'Loading …'}</p></section>`;
+  if (value === null) return html`<section class="panel"><${ToCome} error=${error} /></section>`;
   const { session, transfer, transitions, ...rest } = value;
   return html`<section class="panel" aria-label="Session">
     <h2>Session ${id}</h2>

@@ -8,6 +8,7 @@ import { html, render } from 'htm/preact';
 import type { ComponentType, VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { clockTime, zoneName } from '../times.ts';
+import { ToCome } from '../toCome.ts';
 import { clientWith, keepToken, keptToken } from './access.ts';
 import { AccountsView } from './accountsView.ts';
 import { ApprovalsView } from './approvalsView.ts';
@@ -86,7 +87,7 @@ function Desk({ token, onLeave }: DeskProps): VNode {
       <h1>${section.title}</h1>
       ${
         last === null
-          ? html`<p role="status">${reports.error ?? 'Loading …'}</p>`
+          ? html`<${ToCome} error=${reports.error} lines=${10} />`
           : html`<${View} client=${client} operator=${last.operator} reports=${reports} last=${last} />`
       }
     </main>

@@ -5,6 +5,7 @@ import { useState } from 'preact/hooks';
 import type { BrowsedEvents, Market, StageStep } from '../../../../shared/client/types.ts';
 import { get, useLoaded } from '../api.ts';
 import { outcomeName } from '../format.ts';
+import { ToCome } from '../toCome.ts';
 import { When } from '../when.ts';
 import { Action } from './action.ts';
 import { stageWords } from './numbers.ts';
@@ -45,7 +46,7 @@ type FoundProps = { readonly words: string; readonly onChoose: (id: string) => v
 function FoundMarkets({ words, onChoose }: FoundProps): VNode {
   const query = new URLSearchParams({ search: words, limit: '20', core_lines: '0' });
   const { value, error } = useLoaded<BrowsedEvents>(`${query}`, () => get(`/v1/events/browse?${query}`));
-  if (value === null) return html`<p role="status">${error ?? 'Loading …'}</p>`;
+  if (value === null) return html`<${ToCome} error=${error} />`;
   const found: Found[] = value.events.flatMap(({ market_groups }) => market_groups.flatMap(({ markets }) => markets));
   if (found.length === 0) {
     return html`<p role="status">No listed market has these words. Drafts and ended ones are found by their id.</p>`;
@@ -59,7 +60,7 @@ function MarketPanel({ id, client, operator }: ViewProps & { readonly id: string
   const [round, setRound] = useState(0);
   const load = (): Promise<Market> => get(`/v1/markets/${id}`);
   const { value: market, error } = useLoaded<Market>(id, load, REFRESH_SECONDS, round);
-  if (market === null) return html`<section class="panel"><p role="status">${error ?? 'Loading …'}</p></section>`;
+  if (market === null) return html`<section class="panel"><${ToCome} error=${error} /></section>`;
   const onDone = (): void => setRound((before) => before + 1);
   const action = { operator, needs: 'catalogue', onDone } as const;
   const isDecided = DECIDED.includes(market.status);
