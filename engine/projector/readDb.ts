@@ -7,7 +7,7 @@ import { dirname } from 'node:path';
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { freeName } from '../../shared/base/freeName.ts';
-import { openDatabase, userVersion } from '../../shared/base/openDatabase.ts';
+import { openDatabase, setUserVersion, userVersion } from '../../shared/base/openDatabase.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { CURSORS } from '../../shared/tables/cursors.ts';
 import { HISTORY_STARTS } from '../../shared/tables/historyStarts.ts';
@@ -66,7 +66,7 @@ export function clearReadDb(db: Database.Database): void {
     // Latest first, so that a table is dropped before the one it references.
     dropAll(db, "type = 'table'");
     db.exec(READ_DB_SCHEMA);
-    db.pragma(`user_version = ${READ_DB_VERSION}`);
+    setUserVersion(db, READ_DB_VERSION);
   }).immediate();
 }
 

@@ -6,6 +6,7 @@
  *                  nothing of it was changed.
  */
 import Database from 'better-sqlite3';
+import { setUserVersion } from '../../shared/base/openDatabase.ts';
 import { READ_DB_SCHEMA, READ_DB_TABLES, READ_DB_VERSION } from '../../shared/tables/readDb.ts';
 import { READ_DB_STEPS } from '../../shared/tables/readDbSteps.ts';
 
@@ -27,7 +28,7 @@ export function upgradeReadDb(db: Database.Database, from: number, steps = READ_
       const known = new Set(names(db, 'table'));
       for (const { name, schema } of READ_DB_TABLES) if (!known.has(name)) db.exec(schema);
       for (const step of due) db.exec(step);
-      db.pragma(`user_version = ${READ_DB_VERSION}`);
+      setUserVersion(db, READ_DB_VERSION);
       if (formOf(db) !== presentForm()) throw new NotTheSame();
     }).immediate();
     return true;

@@ -22,7 +22,7 @@ import { readFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { FORMATS } from '../../shared/base/formats.ts';
-import { openDatabase, userVersion } from '../../shared/base/openDatabase.ts';
+import { checkedVersion, openDatabase, setUserVersion, userVersion } from '../../shared/base/openDatabase.ts';
 import { prepared } from '../../shared/base/prepared.ts';
 import { addEnvelopeTables } from '../../shared/chain/envelopeRows.ts';
 import { JournalHead } from '../journal/row.ts';
@@ -45,7 +45,7 @@ export function openSettlementDb(path: string): Database.Database {
   const db = openDatabase(path);
   db.pragma('journal_mode = WAL');
   db.pragma('synchronous = FULL');
-  const version = versionOf(db);
+  const version = checkedVersion(db, VERSION);
   if (version > VERSION) throw new Error(`${path} was written by a newer version`);
   if (version !== 0 && version < FIRST) throw new Error(`${path} has layout ${version}, and the first is ${FIRST}`);
   db.transaction(() => bring(db, VERSION)).immediate();
@@ -67,7 +67,7 @@ function bring(db: Database.Database, to: number): void {
   for (const name of MIGRATIONS.slice(Math.max(0, versionOf(db) - FIRST), to - FIRST)) {
     db.exec(readFileSync(new URL(`../../data/schema/${name}`, import.meta.url), 'utf8'));
   }
-  db.pragma(`user_version = ${to}`);
+  setUserVersion(db, to);
 }
 
 function versionOf(db: Database.Database): number {

@@ -14,7 +14,7 @@ import Sqlite, { type Database } from 'better-sqlite3';
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import { accessProblem } from '../../shared/base/fileAccess.ts';
 import { FORMATS } from '../../shared/base/formats.ts';
-import { openDatabase, userVersion } from '../../shared/base/openDatabase.ts';
+import { checkedVersion, openDatabase, setUserVersion } from '../../shared/base/openDatabase.ts';
 import { prepared } from '../../shared/base/prepared.ts';
 import { setAside } from '../../shared/base/setAside.ts';
 import { RecordError } from '../../shared/records/bytes.ts';
@@ -92,7 +92,7 @@ function openAnswerDb(path: string): Database {
   try {
     db = open(path);
     requireWhole(db);
-    const version = userVersion(db);
+    const version = checkedVersion(db, VERSION);
     if (version > VERSION) throw new StartError(`${path} was written by a newer version`);
     if (version === 0) create(db);
     else if (version < VERSION) throw new StartError(`${path} has layout ${version}, and the first is ${VERSION}`);
@@ -113,7 +113,7 @@ function create(db: Database): void {
   const sql = readFileSync(SCHEMA_URL, 'utf8');
   db.transaction(() => {
     db.exec(sql);
-    db.pragma(`user_version = ${VERSION}`);
+    setUserVersion(db, VERSION);
   }).immediate();
 }
 

@@ -10,11 +10,14 @@
  *   FILEVERSION-1  The version of a file never moves, and neither does its checksum, where it has one.
  *   FILEVERSION-2  A damaged file is not newer, and neither is one that cannot be opened: its reader finds and names
  *                  that, and a command that does not read the file goes on.
+ *   FILEVERSION-3  Who writes the version of a database writes its mark too (`application_id`), so a later number
+ *                  without its mark is damage. Files from before this rule have no mark, and none of them is newer.
  */
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32c } from './crc32c.ts';
 import { FILE_LAYOUTS, FORMATS } from './formats.ts';
+import { versionMark } from './openDatabase.ts';
 import { SqlitePages } from './sqlitePages.ts';
 import { errorCode } from './thrown.ts';
 
@@ -79,7 +82,7 @@ function versionOfDatabase(path: string): number | null {
   if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > MOST_LOG_BYTES) return null;
   const pages = new SqlitePages(path);
   try {
-    return pages.hasHeader ? pages.userVersion : null;
+    return pages.hasHeader && pages.applicationId === versionMark(pages.userVersion) ? pages.userVersion : null;
   } finally {
     pages.close();
   }

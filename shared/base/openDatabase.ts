@@ -19,9 +19,35 @@ export function openDatabase(path: string, options: Database.Options = {}): Data
 
 /** The number that a file keeps for the version of its tables; 0 for a new file. */
 export function userVersion(db: { pragma(source: string, options: { simple: true }): unknown }): number {
-  const version = db.pragma('user_version', { simple: true });
-  assert(typeof version === 'number', 'openDatabase: a version is a number');
-  return version;
+  return numberOf(db, 'user_version');
+}
+
+/**
+ * The version of a file's tables, of which this program knows none after `newest`. Throws, as for any other damaged
+ * file, if it is later and the file does not have its mark (FILEVERSION-3).
+ */
+export function checkedVersion(db: Database.Database, newest: number): number {
+  const version = userVersion(db);
+  if (version <= newest || numberOf(db, 'application_id') === versionMark(version)) return version;
+  const text = `database disk image is malformed: ${db.name} says version ${version} without its mark`;
+  throw new Database.SqliteError(text, 'SQLITE_CORRUPT');
+}
+
+/** Within a transaction: a file has its version and the mark of it (FILEVERSION-3). */
+export function setUserVersion(db: Pick<Database.Database, 'pragma'>, version: number): void {
+  db.pragma(`user_version = ${version}`);
+  db.pragma(`application_id = ${versionMark(version)}`);
+}
+
+/** All bits of a version but the sign, turned over. */
+export function versionMark(version: number): number {
+  return ~version & 0x7fffffff;
+}
+
+function numberOf(db: { pragma(source: string, options: { simple: true }): unknown }, name: string): number {
+  const number = db.pragma(name, { simple: true });
+  assert(typeof number === 'number', `openDatabase: ${name} is a number`);
+  return number;
 }
 
 function bytesOf(path: string): number {

@@ -144,6 +144,11 @@ export class SqlitePages {
     return this.#page(1).readUInt32BE(60);
   }
 
+  /** The number that says which application's file it is. */
+  get applicationId(): number {
+    return this.#page(1).readUInt32BE(68);
+  }
+
   /** Null if the cell cannot be read (PAGES-3). */
   #rowAt(bytes: Buffer, kind: number, cell: number): TreeRow | null {
     const length = varint(bytes, cell + (kind === INDEX_INNER ? 4 : 0));

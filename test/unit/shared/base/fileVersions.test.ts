@@ -10,6 +10,7 @@ import { lockControlDatabase, openControlDatabase } from '../../../../gateway/ba
 import { SEGMENT_HEAD } from '../../../../gateway/stream/privateSegment.ts';
 import { crc32c } from '../../../../shared/base/crc32c.ts';
 import { FILE_VERSIONS, newerFileIn } from '../../../../shared/base/fileVersions.ts';
+import { checkedVersion, setUserVersion } from '../../../../shared/base/openDatabase.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { TEST_KEY } from '../../../support/journalKey.ts';
 
@@ -18,7 +19,8 @@ const SEGMENT_MAGIC = 0x5056504f;
 
 function database(path: string, version: number): void {
   const db = new Database(path);
-  db.exec(`CREATE TABLE a (b); PRAGMA user_version = ${version}`);
+  db.exec('CREATE TABLE a (b)');
+  setUserVersion(db, version);
   db.close();
 }
 
@@ -84,16 +86,19 @@ for (const [kind, { name, make, versionAt }] of Object.entries(MADE)) {
     // The highest byte of a version, wherever it stands, makes it a number of no release.
     const damaged = Buffer.from(whole);
     damaged[versionAt + (make === database ? 0 : 3)]! ^= 0x40;
-    for (const bytes of [damaged, whole.subarray(0, versionAt + 2), Buffer.alloc(0), Buffer.alloc(4096, 0xff)]) {
+    // A checksum, or the mark of a database, shows that one more is damage as well.
+    const oneMore = Buffer.from(whole);
+    oneMore[versionAt + (make === database ? 3 : 0)]! += 1;
+    for (const bytes of [
+      damaged,
+      oneMore,
+      whole.subarray(0, versionAt + 2),
+      Buffer.alloc(0),
+      Buffer.alloc(4096, 0xff),
+    ]) {
       writeFileSync(path, bytes);
       assert.equal(newerFileIn(directory), null);
     }
-    if (make === database) return;
-    // A checksum shows that one more is damage as well.
-    damaged.set(whole);
-    damaged[versionAt]! += 1;
-    writeFileSync(path, damaged);
-    assert.equal(newerFileIn(directory), null);
   });
 }
 
@@ -101,7 +106,8 @@ test('FILEVERSION-1: the version of a database counts that is in its write-ahead
   const [directory, copied] = [temporaryDirectory(), temporaryDirectory()];
   const db = new Database(join(directory, 'read.db'));
   db.pragma('journal_mode = WAL');
-  db.exec(`CREATE TABLE a (b); PRAGMA user_version = ${FILE_VERSIONS.readDb.newest + 1}`);
+  db.exec('CREATE TABLE a (b)');
+  setUserVersion(db, FILE_VERSIONS.readDb.newest + 1);
   for (const name of readdirSync(directory)) copyFileSync(join(directory, name), join(copied, name));
   db.close();
   assert.equal(newerFileIn(copied), join(copied, 'read.db'));
@@ -113,4 +119,16 @@ test('FILEVERSION-2: a file that cannot be opened is left to its reader', () => 
   const directory = temporaryDirectory();
   symlinkSync(join(directory, 'on a disk that is away'), join(directory, 'idempotency.db'));
   assert.equal(newerFileIn(directory), null);
+});
+
+test('FILEVERSION-3: who opens a database with a later version takes it for damage, unless it has the mark', () => {
+  const path = join(temporaryDirectory(), 'idempotency.db');
+  database(path, 3);
+  const db = new Database(path);
+  assert.equal(checkedVersion(db, 3), 3);
+  assert.equal(checkedVersion(db, 2), 3, 'a newer one');
+  db.pragma('application_id = 0');
+  assert.equal(checkedVersion(db, 3), 3, 'written before the rule');
+  assert.throws(() => checkedVersion(db, 2), { code: 'SQLITE_CORRUPT', message: /says version 3 without its mark/ });
+  db.close();
 });
