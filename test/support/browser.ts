@@ -1,9 +1,9 @@
 /**
- * Debian's Chromium, driven by playwright-core; a test that finds none installed is skipped and says so. The headless
- * shell is Chromium without its windows, and needs half of the processor time for the same page.
+ * Debian's Chromium and Firefox, driven by playwright-core; a test that does not find its browser is skipped and says
+ * so. The headless shell is Chromium without its windows, and needs half of the processor time for the same page.
  */
 import { existsSync } from 'node:fs';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, firefox, type Page } from 'playwright-core';
 import type { Scope } from './server.ts';
 
 const CHROMIUM = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find((path) => existsSync(path));
@@ -12,6 +12,10 @@ const INSTALLED = CHROMIUM === undefined ? {} : { executablePath: CHROMIUM };
 
 export const NO_CHROMIUM =
   CHROMIUM === undefined && 'chromium is not installed (Debian: apt-get install chromium-headless-shell)';
+
+const FIREFOX = '/usr/bin/firefox-esr';
+export const NO_FIREFOX = !existsSync(FIREFOX) && 'firefox is not installed (Debian: apt-get install firefox-esr)';
+
 /** Far above what anything on a page takes, even on a busy machine: it only turns what never comes into a failure. */
 const PATIENCE_MS = 90_000;
 
@@ -30,6 +34,25 @@ export async function startBrowser(scope: Scope): Promise<Browser> {
   const browser = await chromium.launch({ ...INSTALLED, timeout: PATIENCE_MS, args: ARGS });
   scope.after(() => browser.close());
   return browser;
+}
+
+/** Debian's Firefox. The channel has Playwright speak WebDriver BiDi with it, which needs no Firefox of its own. */
+export async function startFirefox(scope: Scope): Promise<Browser> {
+  const browser = await firefox.launch({ channel: 'moz-firefox', executablePath: FIREFOX, timeout: PATIENCE_MS });
+  scope.after(() => browser.close());
+  leaveOutMedia(browser);
+  return browser;
+}
+
+type BidiSession = { send(method: string, params: object): Promise<unknown> };
+type InProcess = { _connection: { toImpl(browser: Browser): { _browserSession: BidiSession } } };
+
+/** Each context begins with the media that it emulates, none here, by a command that Firefox ESR 153 does not know. */
+function leaveOutMedia(browser: Browser): void {
+  const session = (firefox as unknown as InProcess)._connection.toImpl(browser)._browserSession;
+  const send = session.send.bind(session);
+  session.send = (method, params) =>
+    method === 'emulation.setMediaFeaturesOverride' ? Promise.resolve({}) : send(method, params);
 }
 
 export type OpenedPage = { page: Page; complaints: string[] };

@@ -42,6 +42,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/browser/account.test.ts': BROWSER,
   'test/browser/docs.test.ts': BROWSER,
   'test/browser/finding.test.ts': BROWSER,
+  'test/browser/firefox.test.ts': BROWSER,
   'test/browser/operations.test.ts': BROWSER,
   'test/browser/page.test.ts': BROWSER,
   'test/browser/reading.test.ts': BROWSER,
