@@ -28,7 +28,7 @@ import type { NonceFloors } from './nonceFloors.ts';
 export type SweepingEngine = Pick<ShardClient, 'sweep' | 'raiseNonceFloor'>;
 
 type RestrictionsOptions = {
-  readonly outbox: Pick<Outbox, 'put' | 'drop' | 'has' | 'allTried'>;
+  readonly outbox: Pick<Outbox, 'put' | 'drop' | 'has' | 'allTriedAt'>;
   readonly engine: SweepingEngine;
   readonly states: AccountStates;
   readonly accounts: Accounts;
@@ -96,9 +96,9 @@ export class Restrictions {
 
   /**
    * RESTRICT-2. A shard is READY, and has been sent what it had missed. Resolves when it has carried that out, and what
-   * control.db lists besides.
+   * control.db lists besides. Another shard that does not answer does not keep this one from trading.
    */
-  async resume(): Promise<void> {
+  async resume(shard: number): Promise<void> {
     const { accounts, nonceFloors, outbox, states, views } = this.#options;
     for (const [wallet, floor] of views.nonceFloors.all()) {
       if (floor > nonceFloors.of(wallet) && accounts.ownerOf(wallet) !== 0) nonceFloors.raise(wallet, floor);
@@ -108,7 +108,7 @@ export class Restrictions {
     for (const { wallet, floor } of nonceFloors.uncarried()) {
       if (!outbox.has(floorOf(wallet, floor))) void this.#sendFloor(wallet, floor);
     }
-    await outbox.allTried();
+    await outbox.allTriedAt(shard);
   }
 
   #removeGrants(maker: string, signer: string | null): Promise<Delivered> | null {

@@ -45,12 +45,14 @@ type Open = {
   readonly errand: Errand;
   /** Shards that have not carried it out. */
   readonly waiting: Set<number>;
-  /** Number of parts in rings whose replies have not come. */
-  inFlight: number;
+  /** Shards whose rings have a part whose reply has not come. */
+  readonly inFlight: Set<number>;
   cancelled: number;
-  /** Called when no reply is awaited. */
-  readonly onTried: ((delivered: Delivered) => void)[];
+  onTried: Waiter[];
 };
+
+/** Waits for the reply of one shard, or with null for those of all that were sent the errand. */
+type Waiter = { readonly shard: number | null; readonly resolve: (delivered: Delivered) => void };
 
 type Part = { readonly open: Open; readonly shard: number };
 
@@ -76,13 +78,13 @@ export class Outbox {
   put(subject: string, errand: Errand, done: readonly number[] = []): Promise<Delivered> {
     const shards = Array.from({ length: this.#shards }, (_, shard) => shard);
     const waiting = new Set(shards.filter((shard) => !done.includes(shard)));
-    const open: Open = { subject, errand, waiting, inFlight: 0, cancelled: 0, onTried: [] };
+    const open: Open = { subject, errand, waiting, inFlight: new Set(), cancelled: 0, onTried: [] };
     this.drop(subject);
     this.#open.set(subject, open);
-    const tried = new Promise<Delivered>((resolve) => open.onTried.push(resolve));
+    const tried = triedAt(open, null);
     for (const shard of [...waiting]) this.#owe({ open, shard });
     if (waiting.size === 0) this.#end(open);
-    if (open.inFlight === 0) this.#tried(open);
+    this.#answered(open);
     return tried;
   }
 
@@ -94,10 +96,10 @@ export class Outbox {
     this.#tried(open);
   }
 
-  /** Resolves when every shard that was sent an errand has answered. */
-  async allTried(): Promise<void> {
-    const inFlight = [...this.#open.values()].filter((open) => open.inFlight > 0);
-    await Promise.all(inFlight.map((open) => new Promise((resolve) => open.onTried.push(resolve))));
+  /** Resolves when the shard has answered every errand that it was sent. What other shards do makes no difference. */
+  async allTriedAt(shard: number): Promise<void> {
+    const inFlight = [...this.#open.values()].filter((open) => open.inFlight.has(shard));
+    await Promise.all(inFlight.map((open) => triedAt(open, shard)));
   }
 
   /** Nothing is awaited any longer: the shards answer too late. They still carry out what they were sent. */
@@ -113,19 +115,19 @@ export class Outbox {
     const { open, shard } = part;
     if (this.#open.get(open.subject) !== open) return OK;
     const code = open.errand.send(shard, this.#onReply, part);
-    if (code === OK) open.inFlight++;
+    if (code === OK) open.inFlight.add(shard);
     return code;
   }
 
   readonly #onReply: ReplyHandler<Part> = ({ code, a }, part) => {
     const { open } = part;
-    open.inFlight--;
+    open.inFlight.delete(part.shard);
     try {
       if (code === OK) this.#carriedOut(part, a);
       // Owed under the same subject, the part of a replaced errand would take the place of the later one.
       else if (this.#open.get(open.subject) === open) this.#owe(part, true);
     } finally {
-      if (open.inFlight === 0) this.#tried(open);
+      this.#answered(open);
     }
   };
 
@@ -143,9 +145,20 @@ export class Outbox {
     open.errand.onDone?.();
   }
 
-  #tried(open: Open): void {
-    for (const resolve of open.onTried.splice(0)) resolve(deliveredOf(open));
+  #answered(open: Open): void {
+    const { inFlight, onTried } = open;
+    const isAwaited = ({ shard }: Waiter) => (shard === null ? inFlight.size > 0 : inFlight.has(shard));
+    open.onTried = onTried.filter(isAwaited);
+    for (const waiter of onTried) if (!isAwaited(waiter)) waiter.resolve(deliveredOf(open));
   }
+
+  #tried(open: Open): void {
+    for (const { resolve } of open.onTried.splice(0)) resolve(deliveredOf(open));
+  }
+}
+
+function triedAt(open: Open, shard: number | null): Promise<Delivered> {
+  return new Promise((resolve) => open.onTried.push({ shard, resolve }));
 }
 
 function deliveredOf({ cancelled, waiting }: Open): Delivered {

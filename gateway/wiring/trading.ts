@@ -176,7 +176,7 @@ export class Trading {
    * process ended in between. Restrictions of accounts go first: no request has reached the shard yet.
    */
   async finishInterrupted(shard: number): Promise<void> {
-    await this.restrictions.resume();
+    await this.restrictions.resume(shard);
     await this.marketCommands.openMissing(shard);
     await this.funding.resumePending();
     await this.groups.reconcile();

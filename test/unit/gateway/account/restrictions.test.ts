@@ -59,6 +59,11 @@ function boot(database: ControlDatabase, codes: number[][] = [[], []]) {
   return { accounts, states, sent, raised, nonceFloors, views, restrictions, shards };
 }
 
+/** Each shard is READY. */
+async function ready(restrictions: Restrictions): Promise<void> {
+  await Promise.all([0, 1].map((shard) => restrictions.resume(shard)));
+}
+
 function openDatabase(t: TestContext): ControlDatabase {
   const database = openControlDatabase(join(temporaryDirectory(), 'control.db'));
   t.after(() => database.close());
@@ -108,13 +113,13 @@ describe('a state', () => {
     const second = boot(database);
     assert.equal(second.states.of(1), FROZEN);
     assert.equal(second.sent.length, 0, 'nothing is sent before a shard is ready');
-    await second.restrictions.resume();
+    await ready(second.restrictions);
     assert.deepEqual(
       second.sent,
       [0, 1].map((shard) => [shard, 1, BOTH_SIDES, 0]),
     );
     const third = boot(database);
-    await third.restrictions.resume();
+    await ready(third.restrictions);
     assert.equal(third.states.of(1), FROZEN);
     assert.deepEqual(third.sent, [], 'every shard has answered once');
   });
@@ -124,13 +129,13 @@ describe('a state', () => {
     const standby = boot(database);
     await boot(database, [[E.ENGINE_BUSY], [E.ENGINE_BUSY]]).restrictions.setState(1, FROZEN);
     standby.states.reload(new TakenRows(new Map([['account_states', new Map([['1', [1]]])]])));
-    await standby.restrictions.resume();
+    await ready(standby.restrictions);
     assert.deepEqual(
       standby.sent,
       [0, 1].map((shard) => [shard, 1, BOTH_SIDES, 0]),
     );
     assert.deepEqual(standby.states.unswept(), []);
-    await standby.restrictions.resume();
+    await ready(standby.restrictions);
     assert.equal(standby.sent.length, SHARDS, 'once');
   });
 
@@ -186,7 +191,7 @@ describe('a grant', () => {
     assert.ok(accounts.grantOf(1, WALLET, DELEGATE) > number);
     const later = boot(database);
     assert.equal(later.accounts.grantOf(1, WALLET, DELEGATE), accounts.grantOf(1, WALLET, DELEGATE));
-    await later.restrictions.resume();
+    await ready(later.restrictions);
     assert.deepEqual(later.sent, []);
   });
 
@@ -204,7 +209,7 @@ describe('a grant', () => {
 
     const later = boot(database);
     assert.deepEqual(later.accounts.list(0, 1)[0].wallets, [OTHER]);
-    await later.restrictions.resume();
+    await ready(later.restrictions);
     assert.deepEqual(
       later.sent,
       numbers.flatMap((grant) => [0, 1].map((shard) => [shard, 1, BOTH_SIDES, grant])),
@@ -243,7 +248,7 @@ describe('a floor under nonces', () => {
     assert.equal((await restrictions.raiseNonceFloor(WALLET, 6)).isComplete, false, 'the higher one is under way');
     assert.deepEqual(nonceFloors.uncarried(), [{ wallet: WALLET, floor: 7 }]);
     const later = boot(database);
-    await later.restrictions.resume();
+    await ready(later.restrictions);
     assert.deepEqual(
       later.raised,
       [0, 1].map((shard) => [shard, 1, WALLET, 7]),
@@ -258,7 +263,7 @@ describe('a floor under nonces', () => {
     writeSafe(words, EVENT.NONCE_FLOOR.floor, 9);
     new Uint8Array(words.buffer).fill(0xa2, EVENT.NONCE_FLOOR.wallet * 4, EVENT.NONCE_FLOOR.wallet * 4 + 20);
     views.nonceFloors.apply(words, 0);
-    await restrictions.resume();
+    await ready(restrictions);
     assert.equal(nonceFloors.of(OTHER), 9);
     assert.deepEqual(
       raised,

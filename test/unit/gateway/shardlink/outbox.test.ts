@@ -48,8 +48,12 @@ class Scene {
       this.rig.clock.advance(1000);
       this.rig.link.tick();
       this.rig.step();
-      await this.outbox.allTried();
+      await this.allTried();
     }
+  }
+
+  async allTried(): Promise<void> {
+    await Promise.all([0, 1].map((shard) => this.outbox.allTriedAt(shard)));
   }
 
   best(market = 0): number {
@@ -86,13 +90,27 @@ test('nor is one placed while the shard was slow to answer, although requests we
   assert.deepEqual([it.best(), it.seen], [41, [1, 'shard 0', 0, 'done']]);
 });
 
+test('who waits for one shard does not wait for another that is slow to answer', async (t) => {
+  const it = await scene(t);
+  let isComplete = false;
+  const sent = it.outbox.put('1', it.errand).finally(() => (isComplete = true));
+  const [first] = [it.outbox.allTriedAt(0), it.outbox.allTriedAt(1)];
+  it.rig.shards[0]!.step();
+  await first;
+  assert.deepEqual([it.seen, isComplete], [[1, 'shard 0'], false]);
+  await it.outbox.allTriedAt(0);
+  it.rig.step();
+  await it.outbox.allTriedAt(1);
+  assert.deepEqual(await sent, { cancelled: 1, isComplete: true });
+});
+
 test('a shard that was away gets one command about a subject, however many were put (OUTBOX-3, OWED-2)', async (t) => {
   const it = await scene(t);
   await it.place(30, 1);
   it.rig.link.shardLost(0);
   for (let time = 0; time < 100; time++) void it.outbox.put('1', it.errand);
   it.rig.step();
-  await it.outbox.allTried();
+  await it.allTried();
   assert.deepEqual(
     it.seen.filter((each) => each !== 0),
     [1, 'shard 1'],
