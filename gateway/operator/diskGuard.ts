@@ -6,6 +6,7 @@
  */
 import { statfs } from 'node:fs/promises';
 import type { Logger } from '../base/log.ts';
+import { DiskTrend } from './diskTrend.ts';
 
 const CHECK_EVERY_MS = 250;
 /** The guard ends when this many times the reserve is free, so that it does not switch with every check. */
@@ -17,6 +18,7 @@ export class DiskGuard {
   /** Free bytes at the last check. */
   freeBytes = 0;
   readonly reserveBytes: number;
+  readonly trend = new DiskTrend();
   readonly #freeBytes: () => Promise<number>;
   readonly #log: Logger;
   readonly #onChange: (isLow: boolean) => void;
@@ -49,6 +51,7 @@ export class DiskGuard {
   async check(): Promise<void> {
     const free = await this.#freeBytes();
     this.freeBytes = free;
+    this.trend.note(free, performance.now());
     const isLow = free < this.reserveBytes * (this.isLow ? RESUME_FACTOR : 1);
     if (isLow === this.isLow) return;
     this.isLow = isLow;

@@ -62,7 +62,7 @@ export type MetricsSources = {
   readonly loopDelay: Pick<LoopDelay, 'delaySec' | 'use'>;
   readonly memory: Pick<MemoryUse, 'process' | 'threads' | 'refresh'>;
   readonly queries: { readonly runSec: Histogram; readonly waiting: number };
-  readonly disk: Pick<DiskGuard, 'isLow' | 'freeBytes' | 'reserveBytes'>;
+  readonly disk: Pick<DiskGuard, 'isLow' | 'freeBytes' | 'reserveBytes' | 'trend'>;
   readonly files: Pick<DataFiles, 'sizes' | 'backups' | 'refresh'>;
   readonly connections: () => number;
   /** Connections of the gateway thread itself. */

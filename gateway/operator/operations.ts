@@ -83,6 +83,7 @@ export class OperationsReport {
         low: disk.isLow,
         free_bytes: disk.freeBytes,
         reserve_bytes: disk.reserveBytes,
+        growth_bytes_per_day: disk.trend.growthPerDay(),
         files: [...files.sizes].map(([file, bytes]) => ({ name: file, bytes })),
       },
       memory_bytes: process.memoryUsage.rss(),

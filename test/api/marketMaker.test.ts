@@ -132,7 +132,7 @@ async function problemsDuring(server: TestServer, ms: number): Promise<string[]>
   do {
     const { body: report } = await server.adminRequest('GET', '/admin/operations');
     samples.push({ atMs: report.time, report });
-    for (const { text } of problemsOf(samples, null)) if (!OF_THE_MACHINE.test(text)) found.add(text);
+    for (const { text } of problemsOf(samples, null, null)) if (!OF_THE_MACHINE.test(text)) found.add(text);
     await sleep(Math.min(ms, REPORT_EVERY_MS));
   } while (performance.now() < endMs);
   return [...found];

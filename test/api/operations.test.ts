@@ -33,6 +33,7 @@ test('a report has the values of the metrics, and the name and roles of the oper
   assert.equal(sum(report.shards.map((shard) => shard.open_orders)), 2);
   assert.equal(sum(report.shards.map(({ batch }) => batch.counts.length)), 2 * (report.bounds_commands.length + 1));
   assert.deepEqual(report.refusals, [{ code: 'VALIDATION_ERROR', count: 1 }]);
+  assert.equal(report.disk.growth_bytes_per_day, null, 'it is known after half an hour');
   assert.ok(report.disk.free_bytes > 0 && report.memory_bytes > 0 && report.event_loop.idle_seconds > 0);
   await eventually('the sizes of files', async () => {
     return (await server.admin.operations()).disk.files.some(({ name, bytes }) => name === 'read.db' && bytes > 0);

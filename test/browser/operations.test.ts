@@ -42,7 +42,7 @@ async function openMarket(page: Page): Promise<void> {
 
 /** The report is there. Which problems a machine has that does other work besides is not the test's. */
 async function waitForReport(page: Page): Promise<void> {
-  await page.getByRole('region', { name: 'Problems' }).waitFor();
+  await page.getByRole('region', { name: 'What needs a hand' }).waitFor();
 }
 
 /** Presses a button that asks for confirmation, and confirms. */
@@ -78,9 +78,24 @@ test('graphs and tiles show orders as they come, and a pause of placing is said 
   });
   await page.getByRole('row', { name: /^POST \/v1\/orders [0-9.]+\/s/ }).waitFor();
   assert.equal(await page.locator('.chart canvas').count(), 12);
-  await confirm(page, 'Pause placing');
+  await page.getByRole('button', { name: 'Pause placing' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Pause placing' });
+  await dialog
+    .getByText(/^New orders are refused in .* Open orders: [0-9,]+; they stay, and can be cancelled\./)
+    .waitFor();
+  const { head } = await server.admin.audit({ limit: 1 });
+  await dialog.getByRole('button', { name: 'Pause placing' }).click();
   await page.getByText('Pause placing: done.').waitFor();
-  await page.getByText('Placing is paused.').waitFor();
+  // The attempt is the first record behind those that were there, its result the second.
+  await page
+    .getByText(`Audit entry ${head.sequence + 2}, `)
+    .getByText(', by bootstrap.')
+    .waitFor();
+  // It is no hand's work at once, and its line leads to the runbook.
+  await page.getByText('Nothing needs a hand now.').or(page.getByText('Needs a hand now')).first().waitFor();
+  const runbook = page.getByRole('link', { name: 'What to do: Placing is paused.' });
+  assert.equal(await runbook.getAttribute('href'), '/docs/incidents#requests-are-refused');
+  await page.getByText(/^Paused: no order is accepted\./).waitFor();
   await assert.rejects(trader.place(market, { price: '0.40', size: '1' }), /paused/);
   await confirm(page, 'Resume placing');
   await page.getByText('Placing is paused.').waitFor({ state: 'detached' });
@@ -125,8 +140,12 @@ test('a resolution waits for a second operator, who approves it, and the audit l
   const ada = await makeOperator(t, 'ada', 'catalogue');
   const first = await signIn(ada.token);
   await openMarket(first.page);
+  await first.page
+    .getByText('Each token of Yes pays 1.00 USDC, of No pays nothing. Holders get ')
+    .waitFor({ state: 'attached' });
   await confirm(first.page, 'Resolve: Yes');
   await first.page.getByText('it waits under Approvals').waitFor();
+  await first.page.getByText(/^Audit entry \d+, .*, by ada\.$/).waitFor();
   await first.page.getByRole('link', { name: 'Approvals' }).click();
   await first.page.getByText('Another operator has to approve it.').waitFor();
   const second = await signIn(server.adminToken);
@@ -159,7 +178,10 @@ test('an account is found by its wallet and frozen', { skip }, async () => {
   await page.getByLabel('User id').fill(wallet.toUpperCase().replace('X', 'x'));
   await page.getByRole('button', { name: 'Find' }).click();
   await page.getByRole('heading', { name: `User ${id}` }).waitFor();
-  await confirm(page, 'Freeze');
+  await page.getByRole('button', { name: 'Freeze' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Freeze' });
+  await dialog.getByText(/ Its 0\.00 USDC in orders and 0\.00 USDC besides stay its own\.$/).waitFor();
+  await dialog.getByRole('button', { name: 'Freeze' }).click();
   await page.locator('.facts strong', { hasText: 'frozen' }).waitFor();
   await page.getByText('The account is frozen.').waitFor();
 });
@@ -189,6 +211,7 @@ test('a revoked token ends the visit; an exchange that does not answer is said, 
   await page.route('**/admin/operations', (route) => route.abort());
   await page.getByText('No report: The exchange does not answer.').waitFor();
   await page.getByText('No answer').waitFor();
+  await page.getByRole('heading', { name: 'Needs a hand now' }).waitFor();
   // A machine that does other work besides may have more problems than this one.
   await eventually('the title', async () => /^\([1-9]\) Operations$/.test(await page.title()));
   await page.unroute('**/admin/operations');

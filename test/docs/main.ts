@@ -1,11 +1,13 @@
 /** Writes the documents that follow from the code (npm run docs). */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { ALERTS_FILE, alertsFile } from './alerts.ts';
 import { PROGRAMS_PAGE, withLines } from './programs.ts';
 import { pythonFiles } from './python/main.ts';
 import { ROOMS_PAGE, roomsPage } from './rooms.ts';
 import { CITATIONS_PAGE, citationsPage, INDEX_PAGE, rulesIndex } from './rules.ts';
 import { SETTINGS_PAGE, withSettings } from './settings.ts';
 
+writeFileSync(ALERTS_FILE, alertsFile());
 writeFileSync(ROOMS_PAGE, roomsPage());
 writeFileSync(INDEX_PAGE, rulesIndex(readFileSync(INDEX_PAGE, 'utf8')));
 writeFileSync(CITATIONS_PAGE, citationsPage());

@@ -46,4 +46,25 @@ export const ALERT_FAULTS: readonly Fault[] = [
     replace: 'doubtsAbout(config, config.demo)',
     caughtBy: 'test/api/platform.test.ts',
   },
+  {
+    name: '/ops is not red for an alert that pages',
+    file: 'gateway/web/browser/ops/problem.ts',
+    search: "page: 'bad'",
+    replace: "page: 'warn'",
+    caughtBy: 'test/unit/gateway/web/browser/opsSentences.test.ts',
+  },
+  {
+    name: '/ops shows an audit entry from before the change as that of the change',
+    file: 'gateway/web/browser/ops/audited.ts',
+    search: 'sequence > after',
+    replace: 'sequence !== after',
+    caughtBy: 'test/unit/gateway/web/browser/opsSentences.test.ts',
+  },
+  {
+    name: 'the disk is full only when the reserve is used too',
+    file: 'gateway/web/browser/ops/problems.ts',
+    search: 'Math.max(free_bytes - reserve_bytes, 0)',
+    replace: 'Math.max(free_bytes, 0)',
+    caughtBy: 'test/unit/gateway/web/browser/opsSentences.test.ts',
+  },
 ];

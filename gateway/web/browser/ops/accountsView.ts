@@ -8,16 +8,17 @@ import { textOf, useLoaded } from '../api.ts';
 import { units } from '../format.ts';
 import { ToCome } from '../toCome.ts';
 import { Action } from './action.ts';
+import { restricting } from './consequences.ts';
 import type { ViewProps } from './view.ts';
 
 const REFRESH_SECONDS = 5;
 const WALLET = /^0x[0-9a-f]{40}$/i;
 
-/** States by severity, each with its consequences. */
-const STATES: readonly (readonly [AccountStateName, string, string])[] = [
-  ['active', 'Open it', 'The account may do everything again.'],
-  ['close_only', 'Close only', 'The account may only reduce what it holds; orders that would add to it are cancelled.'],
-  ['frozen', 'Freeze', 'The account may do nothing, and all its open orders are cancelled. Its funds stay.'],
+/** States by severity. */
+const STATES: readonly (readonly [AccountStateName, string])[] = [
+  ['active', 'Open it'],
+  ['close_only', 'Close only'],
+  ['frozen', 'Freeze'],
 ];
 
 export function AccountsView(props: ViewProps): VNode {
@@ -68,9 +69,10 @@ function AccountPanel({ id, client, operator }: ViewProps & { readonly id: strin
       <div><dt>Wallets</dt><dd>${(wallets.value?.wallets ?? []).join(', ') || '–'}</dd></div>
     </dl>
     <div class="actions">${STATES.map(
-      ([state, label, confirm]) => html`<${Action} key=${state} operator=${operator} needs="treasury" label=${label}
-        isDangerous=${state !== 'active'} closed=${user.state === state ? `The account is ${state}.` : null}
-        confirm=${confirm} run=${() => client.setAccountState(id, state)}
+      ([state, label]) => html`<${Action} key=${state} client=${client} operator=${operator} needs="treasury"
+        label=${label} isDangerous=${state !== 'active'} path=${`/admin/users/${id}/state`}
+        closed=${user.state === state ? `The account is ${state}.` : null}
+        confirm=${restricting(state, user)} run=${() => client.setAccountState(id, state)}
         onDone=${() => setRound((before) => before + 1)} />`,
     )}</div>
   </section>`;

@@ -72,7 +72,8 @@ type PendingProps = ViewProps & { readonly approval: Approval; readonly onDone: 
 
 function Pending({ approval, operator, client, onDone }: PendingProps): VNode {
   const isOwn = approval.requested_by === operator.name;
-  const action = { operator, needs: ROLE_OF[approval.kind], onDone };
+  const path = `/admin/approvals/${approval.id}`;
+  const action = { client, operator, needs: ROLE_OF[approval.kind], path, onDone };
   return html`<li class="waiting">
     <p><strong>${KIND_NAMES[approval.kind]}</strong> ${requestOf(approval)}</p>
     <p class="quiet">Asked by ${approval.requested_by}, <${When} time=${approval.requested_at} />;

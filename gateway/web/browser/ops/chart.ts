@@ -20,12 +20,12 @@ type ChartProps = {
   readonly children?: unknown;
 };
 
-/** Colour and pattern of each line: no line is identified by its colour alone. */
+/** Colour and pattern of each line: no line is identified by its colour alone, and none is red, which needs a hand. */
 const LOOKS = [
-  { colour: '--accent', dash: [] },
-  { colour: '--ask', dash: [6, 3] },
-  { colour: '--bid', dash: [2, 3] },
-  { colour: '--warn', dash: [10, 3, 2, 3] },
+  { colour: '--series-1', dash: [] },
+  { colour: '--series-5', dash: [6, 3] },
+  { colour: '--series-3', dash: [2, 3] },
+  { colour: '--quiet', dash: [10, 3, 2, 3] },
 ] as const;
 const HEIGHT = 150;
 /** The shortest time span drawn: right after the sign-in a line would otherwise be a dot at the edge. */

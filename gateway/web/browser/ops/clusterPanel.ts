@@ -34,7 +34,8 @@ function MemberTable({ cluster, operator, client }: Shown): VNode {
         <td>${each.version === '' ? '–' : each.version}</td><td>${each.address}</td>
         <td>${
           cluster.role === 'leader' && each.role === 'standby'
-            ? html`<${Action} operator=${operator} needs="superuser" label=${`Promote ${each.member}`}
+            ? html`<${Action} client=${client} operator=${operator} needs="superuser" path="/admin/cluster/promote"
+                label=${`Promote ${each.member}`}
                 isDangerous=${true}
                 confirm=${`${each.member} leads within seconds. This member ends, and begins anew as a standby.`}
                 run=${() => client.promote(each.member)} />`

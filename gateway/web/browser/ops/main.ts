@@ -7,6 +7,8 @@
 import { html, render } from 'htm/preact';
 import type { ComponentType, VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { BackupReport } from '../../../../shared/client/types.ts';
+import { useLoaded } from '../api.ts';
 import { clockTime, zoneName } from '../times.ts';
 import { ToCome } from '../toCome.ts';
 import { clientWith, keepToken, keptToken } from './access.ts';
@@ -33,6 +35,7 @@ const SECTIONS: readonly Section[] = [
 ];
 
 const TITLE = document.title;
+const BACKUPS_SECONDS = 10;
 
 function App(): VNode {
   const [token, setToken] = useState(keptToken);
@@ -59,7 +62,8 @@ function Desk({ token, onLeave }: DeskProps): VNode {
   const section = useSection();
   const last = reports.samples.findLast(({ report }) => report !== null)?.report ?? null;
   const View = section.view;
-  const bad = problemsOf(reports.samples, reports.error).filter(({ level }) => level === 'bad').length;
+  const backups = useLoaded<BackupReport>('backups', () => client.backups(), BACKUPS_SECONDS).value;
+  const bad = problemsOf(reports.samples, reports.error, backups).filter(({ level }) => level === 'bad').length;
   // The tab shows it too: the page is mostly in the background until something happens.
   useEffect(() => {
     document.title = bad === 0 ? TITLE : `(${bad}) ${TITLE}`;
@@ -88,7 +92,8 @@ function Desk({ token, onLeave }: DeskProps): VNode {
       ${
         last === null
           ? html`<${ToCome} error=${reports.error} lines=${10} />`
-          : html`<${View} client=${client} operator=${last.operator} reports=${reports} last=${last} />`
+          : html`<${View} client=${client} operator=${last.operator} reports=${reports} last=${last}
+              backups=${backups} />`
       }
     </main>
   `;

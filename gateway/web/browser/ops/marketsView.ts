@@ -2,12 +2,13 @@
 import { html } from 'htm/preact';
 import type { TargetedEvent, VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { BrowsedEvents, Market, StageStep } from '../../../../shared/client/types.ts';
+import type { Book, BrowsedEvents, Market, StageStep, Ticker } from '../../../../shared/client/types.ts';
 import { get, useLoaded } from '../api.ts';
 import { outcomeName } from '../format.ts';
 import { ToCome } from '../toCome.ts';
 import { When } from '../when.ts';
 import { Action } from './action.ts';
+import { deciding, type InMarket, keptInMarket, MOST_LEVELS, pausingMarket, settling } from './consequences.ts';
 import { stageWords } from './numbers.ts';
 import { StageSteps } from './stages.ts';
 import type { ViewProps } from './view.ts';
@@ -15,6 +16,8 @@ import type { ViewProps } from './view.ts';
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const REFRESH_SECONDS = 4;
 const OPEN: readonly string[] = ['active', 'locked', 'resolving'];
+const WHOLE_PPM = 1_000_000;
+const KEPT = 'Their open orders stay.';
 const DECIDED: readonly string[] = ['resolved', 'settled', 'cancelled'];
 
 type Found = { readonly id: string; readonly title: string };
@@ -60,9 +63,10 @@ function MarketPanel({ id, client, operator }: ViewProps & { readonly id: string
   const [round, setRound] = useState(0);
   const load = (): Promise<Market> => get(`/v1/markets/${id}`);
   const { value: market, error } = useLoaded<Market>(id, load, REFRESH_SECONDS, round);
+  const within = useLoaded<InMarket>(`in ${id}`, () => loadWithin(id), REFRESH_SECONDS, round).value;
   if (market === null) return html`<section class="panel"><${ToCome} error=${error} /></section>`;
   const onDone = (): void => setRound((before) => before + 1);
-  const action = { operator, needs: 'catalogue', onDone } as const;
+  const action = { client, operator, needs: 'catalogue', path: `/admin/markets/${id}`, onDone } as const;
   const isDecided = DECIDED.includes(market.status);
   const undecided = OPEN.includes(market.status) ? null : `The market is ${market.status}.`;
   return html`<section class="panel" aria-label="Market">
@@ -84,29 +88,37 @@ function MarketPanel({ id, client, operator }: ViewProps & { readonly id: string
           : html`<${Action} ...${action} label="Pause the market" isDangerous
               closed=${market.status === 'active' ? null : `The market is ${market.status}.`}
               run=${() => client.patchMarket(id, { status: 'locked' })}
-              confirm="New orders are refused in this market. Open orders stay, and can be cancelled." />`
+              confirm=${pausingMarket(within)} />`
       }
-      <${StageSteps} ...${action} what="The market" stage=${market.stage}
+      <${StageSteps} ...${action} what="The market" stage=${market.stage} orders=${keptInMarket(within)}
         closed=${isDecided ? `The market is ${market.status}.` : null}
         run=${(step: StageStep) => client.stepMarket(id, step)} />
       ${
         market.event_id !== undefined &&
-        html`<${StageSteps} ...${action} what="All markets of its event" stage=${market.stage}
+        html`<${StageSteps} ...${action} what="All markets of its event" stage=${market.stage} orders=${KEPT}
+        path=${`/admin/events/${market.event_id}/stage`}
         run=${(step: StageStep) => client.stepEvent(market.event_id!, step)} />`
       }
       ${[0, 1].map((index) => {
         const name = outcomeName(market, index);
         return html`<${Action} key=${index} ...${action} label=${`Resolve: ${name}`} isDangerous closed=${undecided}
           run=${() => client.resolveMarket(id, { outcome_index: index as 0 | 1 })}
-          confirm=${`Every token of ${name} pays 1 USDC, the other pays nothing, and every open order is cancelled. This
-            cannot be undone. A second operator approves it, if there is one.`} />`;
+          confirm=${deciding(market, index === 0 ? WHOLE_PPM : 0, within)} />`;
       })}
       <${Action} ...${action} label="Cancel the market" isDangerous
         closed=${isDecided ? `The market is ${market.status}.` : null} run=${() => client.cancelMarket(id)}
-        confirm="Every token of either outcome pays half a USDC, and every open order is cancelled. This cannot be
-          undone." />
+        confirm=${deciding(market, WHOLE_PPM / 2, within)} />
       <${Action} ...${action} label="Settle" closed=${isDecided ? null : 'The market is not decided.'}
-        run=${() => client.settleMarket(id)} confirm="Every holder who has not claimed is paid." />
+        run=${() => client.settleMarket(id)} confirm=${settling(within)} />
     </div>
   </section>`;
+}
+
+/** Loads what actions concern. */
+async function loadWithin(id: string): Promise<InMarket> {
+  const [book, ticker] = await Promise.all([
+    get<Book>(`/v1/orders/book/${id}?levels=${MOST_LEVELS}`),
+    get<Ticker>(`/v1/markets/${id}/ticker`),
+  ]);
+  return { book, ticker };
 }

@@ -1,12 +1,31 @@
 /** Numbers for operators: three digits and a unit. A missing number is a dash. */
 
 const MISSING = '–';
+export const DAY_SEC = 86_400;
+/** Units of spans of time, each with its seconds. */
+const SPANS: readonly (readonly [string, number])[] = [
+  ['day', DAY_SEC],
+  ['hour', 3600],
+  ['minute', 60],
+  ['second', 1],
+];
 const GROUPED = new Intl.NumberFormat('en-US');
 
 export function seconds(value: number | null): string {
   if (value === null) return MISSING;
   if (value >= 1 || value === 0) return `${digits(value)} s`;
   return value >= 0.001 ? `${digits(value * 1000)} ms` : `${digits(value * 1e6)} µs`;
+}
+
+/** A span of time as a person says it: "3 hours". It never says more than has passed. */
+export function age(spanSec: number): string {
+  const [unit, lengthSec] = SPANS.find(([, length]) => spanSec >= length) ?? ['second', 1];
+  return amountOf(Math.floor(spanSec / lengthSec), unit);
+}
+
+/** "1 order", "12 orders". */
+export function amountOf(amount: number, one: string, many = `${one}s`): string {
+  return `${GROUPED.format(amount)} ${amount === 1 ? one : many}`;
 }
 
 export function bytes(value: number | null): string {

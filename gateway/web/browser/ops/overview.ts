@@ -2,15 +2,18 @@
 import { html } from 'htm/preact';
 import type { TargetedEvent, VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { StageStep } from '../../../../shared/client/types.ts';
+import type { BackupReport, StageStep } from '../../../../shared/client/types.ts';
 import { Action } from './action.ts';
 import { Chart } from './chart.ts';
 import { ClusterPanel } from './clusterPanel.ts';
+import { backingUp, keptByStep, pausing, resuming } from './consequences.ts';
 import { earlier, rate, total } from './measure.ts';
 import { bytes, count, perSecond, seconds, share } from './numbers.ts';
+import type { Level, Problem } from './problem.ts';
 import { problemsOf } from './problems.ts';
 import { byShard, levels, ofAllShards, ofRoute, p50p99, quantiles, rates, routeName, timesOf } from './series.ts';
 import { StageSteps } from './stages.ts';
+import { statesOf } from './states.ts';
 import { FileTable, RefusalTable, RouteTable, ShardTable } from './tables.ts';
 import type { ViewProps } from './view.ts';
 
@@ -18,11 +21,14 @@ const ORDERS = 'POST /v1/orders';
 const MINUTE_MS = 60_000;
 
 export function Overview(props: ViewProps): VNode {
-  const { reports, last } = props;
+  const { reports, last, backups } = props;
   const { samples } = reports;
+  const problems = problemsOf(samples, reports.error, backups);
   const before = earlier(samples, samples.length - 1, MINUTE_MS);
   return html`
-    <${Problems} ...${props} />
+    <${Hand} problems=${problems} />
+    <${Parts} ...${props} problems=${problems} />
+    <${Actions} ...${props} />
     <${Tiles} ...${props} />
     <${ClusterPanel} ...${props} />
     <${Charts} ...${props} />
@@ -37,34 +43,83 @@ export function Overview(props: ViewProps): VNode {
   `;
 }
 
-function Problems({ reports: { samples, error }, last, operator, client }: ViewProps): VNode {
-  const problems = problemsOf(samples, error);
-  return html`<section class="panel problems" aria-label="Problems">
+type Shown = { readonly problems: readonly Problem[] };
+
+const GROUPS: readonly (readonly [Level, string])[] = [
+  ['bad', 'Needs a hand now'],
+  ['warn', 'Within a working day'],
+  ['note', 'Set by operators'],
+];
+
+/** A person at three in the morning reads this first; it is red for what rings, and for nothing else. */
+function Hand({ problems }: Shown): VNode {
+  const worst = problems[0]?.level;
+  const groups = GROUPS.map(([level, title]) => ({
+    level,
+    title,
+    found: problems.filter((each) => each.level === level),
+  }));
+  return html`<section class=${`panel hand ${worst ?? ''}`} aria-label="What needs a hand">
     ${
-      problems.length === 0
-        ? html`<p class="fine"><strong>Nothing wrong.</strong> Every shard accepts commands.</p>`
-        : html`<div role="status"><ul class="plain">${problems.map(
-            ({ level, text }) => html`<li key=${text} class=${level}>
-              <strong>${level === 'bad' ? 'Problem' : 'Note'}</strong> ${text}</li>`,
-          )}</ul></div>`
+      worst !== 'bad' &&
+      html`<p class="fine" role="status"><strong>${
+        worst === undefined ? 'Nothing needs a hand.' : 'Nothing needs a hand now.'
+      }</strong></p>`
     }
-    <${Action} operator=${operator} needs="superuser" label=${last.paused ? 'Resume placing' : 'Pause placing'}
-      isDangerous=${!last.paused}
-      confirm=${
-        last.paused
-          ? 'Orders are accepted again in every market.'
-          : 'New orders are refused in every market. Cancels, claims and reads go on. A restart does not end the pause.'
-      }
+    ${groups
+      .filter(({ found }) => found.length > 0)
+      .map(
+        ({ level, title, found }) => html`<h2 key=${level}>${title}</h2>
+          <ul class=${`plain ${level}`} role=${level === 'bad' ? 'alert' : undefined}>${found.map(
+            ({ text, runbook }) => html`<li key=${text}><span>${text}</span>
+              <a href=${`/docs/incidents#${runbook}`} target="_blank" rel="noreferrer"
+                aria-label=${`What to do: ${text}`}>What to do</a></li>`,
+          )}</ul>`,
+      )}
+  </section>`;
+}
+
+const LEVEL_WORDS: Readonly<Record<Level, string>> = {
+  bad: 'needs a hand',
+  warn: 'within a working day',
+  note: 'set by operators',
+};
+
+function Parts({ last, backups, problems }: ViewProps & Shown): VNode {
+  return html`<dl class="parts">${statesOf(last, backups, problems).map(
+    ({ name, text, level }) => html`<div key=${name} class=${level ?? 'well'}>
+      <dt><span class="dot" aria-hidden="true"></span>${name}
+        <span class="quiet">${level === null ? 'well' : LEVEL_WORDS[level]}</span></dt>
+      <dd>${text}</dd>
+    </div>`,
+  )}</dl>`;
+}
+
+function Actions({ last, backups, operator, client }: ViewProps): VNode {
+  const action = { client, operator, needs: 'superuser', path: '/admin/platform/' } as const;
+  return html`<section class="panel" aria-label="Actions"><div class="actions">
+    <${Action} ...${action} label=${last.paused ? 'Resume placing' : 'Pause placing'} isDangerous=${!last.paused}
+      confirm=${last.paused ? resuming(last) : pausing(last)}
       run=${() => (last.paused ? client.resume() : client.pause())} />
     ${
       last.paused &&
-      html`<${Action} operator=${operator} needs="superuser" label="Resume into cancel-only"
+      html`<${Action} ...${action} label="Resume into cancel-only"
       confirm="The pause ends, and every market takes cancels alone until it is stepped on."
       run=${() => client.stepPlatform({ stage: 'cancel_only' }).then(() => client.resume())} />`
     }
-    <${StageSteps} operator=${operator} needs="superuser" what="Every market" stage=${last.stage}
+    <${StageSteps} ...${action} what="Every market" stage=${last.stage} orders=${keptByStep(last)}
       run=${(step: StageStep) => client.stepPlatform(step)} />
-  </section>`;
+    ${
+      backups !== null &&
+      html`<${Action} ...${action} label="Back up now" closed=${closedForBackup(backups)}
+      confirm=${backingUp(backups, last)} run=${() => client.backUp()} />`
+    }
+  </div></section>`;
+}
+
+function closedForBackup({ folder, state }: BackupReport): string | null {
+  if (folder === null) return 'No folder of backups is set: BACKUP_TARGET.';
+  return state === 'running' ? 'One is under way.' : null;
 }
 
 function Tiles({ reports: { samples }, last }: ViewProps): VNode {

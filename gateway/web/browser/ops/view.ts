@@ -1,6 +1,6 @@
 /** The properties that each section of the page gets; a new section is a row in main.ts. */
 import type { AdminClient } from '../../../../shared/client/admin.ts';
-import type { Operations } from '../../../../shared/client/types.ts';
+import type { BackupReport, Operations } from '../../../../shared/client/types.ts';
 import type { Operator } from './access.ts';
 import type { Reports } from './reports.ts';
 
@@ -10,4 +10,6 @@ export type ViewProps = {
   readonly reports: Reports;
   /** The last report. */
   readonly last: Operations;
+  /** Null while it is not known. */
+  readonly backups: BackupReport | null;
 };

@@ -175,6 +175,8 @@ class OperationsDisk:
     low: bool
     free_bytes: int
     reserve_bytes: int
+    growth_bytes_per_day: int | None
+    """By the last six hours; less than 0 if the free space grows; null until half an hour is known."""
     files: tuple[OperationsDiskFile, ...]
 
 

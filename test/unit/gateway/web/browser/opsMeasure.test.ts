@@ -11,69 +11,14 @@ import {
 } from '../../../../../gateway/web/browser/ops/measure.ts';
 import { problemsOf } from '../../../../../gateway/web/browser/ops/problems.ts';
 import type { Operations } from '../../../../../shared/client/types.ts';
-
-const BOUNDS = [0.001, 0.01, 0.1, 1];
-const NO_COUNTS = { counts: [0, 0, 0, 0, 0], sum: 0 };
-
-const SHARD: Operations['shards'][number] = {
-  shard: 0,
-  ready: true,
-  verifier: 'kernel',
-  signature_differences: 0,
-  open_orders: 3,
-  journal_sequence: 10,
-  unanswered_commands: 0,
-  command_ring_bytes: 0,
-  command_ring_capacity_bytes: 1000,
-  event_ring_bytes: 0,
-  views_lag_records: 0,
-  projector_lag_records: 0,
-  projector_lag_seconds: 0,
-  queue: NO_COUNTS,
-  commit: NO_COUNTS,
-  batch: NO_COUNTS,
-  place: NO_COUNTS,
-  cancel: NO_COUNTS,
-};
-const REPORT: Operations = {
-  time: 100_000,
-  started: 1,
-  operator: { name: 'ada', roles: ['viewer'] },
-  status: 'ready',
-  reason: null,
-  paused: false,
-  stage: 'open',
-  stages: { open: 2, post_only: 0, cancel_only: 0 },
-  drills: [],
-  cluster: null,
-  settlement: null,
-  approvals_pending: 0,
-  bounds_seconds: BOUNDS,
-  bounds_commands: [1],
-  shards: [SHARD],
-  routes: [],
-  refusals: [],
-  rate_limit: { allowed: 0, quota_denied: 0, dependency_unavailable: 0 },
-  limits_counted: null,
-  placing: { taken: 0, turned_away: [] },
-  clock: { shifts: 0, refused_accounts: 1, clients_ahead_seconds: null },
-  bounds: [{ name: 'accounts', used: 7, most: 10 }],
-  damaged: [{ kind: 'snapshot', count: 0 }],
-  audit_written: true,
-  certificate_end: null,
-  connections: { open: 1, stream: 0, refused: 0 },
-  event_loop: { delay: NO_COUNTS, active_seconds: 0, idle_seconds: 0 },
-  queries: { waiting: 0, run: NO_COUNTS },
-  disk: { low: false, free_bytes: 1e9, reserve_bytes: 1e6, files: [] },
-  memory_bytes: 1,
-};
+import { BOUNDS, REPORT, SHARD } from '../../../../support/operationsReport.ts';
 
 function sample(time: number, more: Partial<Operations> | null = {}): Sample {
   return { atMs: time, report: more === null ? null : { ...REPORT, time, ...more } };
 }
 
 function textsOf(more: Partial<Operations>, error: string | null = null): string[] {
-  return problemsOf([sample(1000, more)], error).map(({ level, text }) => `${level} ${text}`);
+  return problemsOf([sample(1000, more)], error, null).map(({ level, text }) => `${level} ${text}`);
 }
 
 test('a quantile lies inside its bucket, and is the last bound if it is above all bounds', () => {
@@ -113,9 +58,9 @@ test('an exchange without problems has none, and the worst of several is first',
   assert.deepEqual(textsOf({ paused: true, status: 'degraded', reason: 'shard 0 is recovering', shards: [away] }), [
     'bad The exchange is degraded: shard 0 is recovering.',
     'bad Shard 0 accepts no commands.',
-    'bad The command ring of shard 0 is 90 % full.',
+    'bad History of shard 0 is 3 s behind.',
     'warn Placing is paused.',
-    'warn History of shard 0 is 3 s behind.',
+    'warn The command ring of shard 0 is 90 % full.',
   ]);
   assert.deepEqual(textsOf({ disk: { ...REPORT.disk, low: true }, approvals_pending: 2 }), [
     'bad The disk is nearly full: orders and deposits are refused.',
@@ -124,7 +69,9 @@ test('an exchange without problems has none, and the worst of several is first',
   assert.deepEqual(textsOf({ shards: [SHARD, { ...SHARD, shard: 1, signature_differences: 2 }] }), [
     'bad Shard 1 judged a signature wrongly: the slow reference decides since. The log has the order.',
   ]);
-  assert.deepEqual(textsOf({ disk: { ...REPORT.disk, free_bytes: 2e6 } }), ['warn The disk has 2 MB left.']);
+  const filling = (growth: number) => textsOf({ disk: { ...REPORT.disk, growth_bytes_per_day: growth } });
+  assert.deepEqual(filling(1e9), ['warn The disk will be nearly full in 23 hours.']);
+  assert.deepEqual([filling(9.9e8), filling(-1e9)], [[], []], 'not within a day, or never');
   assert.match(textsOf({}, 'The exchange does not answer.')[0]!, /^bad No report: The exchange does not answer\./);
 });
 
@@ -152,7 +99,7 @@ test('trading that stops is a problem, whatever refuses the orders', () => {
       sample(100_000, { placing: placing(100, 50) }),
       sample(130_000, { placing: placing(taken, busy) }),
     ];
-    return problemsOf(reports, null).map(({ level, text }) => `${level} ${text}`);
+    return problemsOf(reports, null, null).map(({ level, text }) => `${level} ${text}`);
   };
   assert.deepEqual(during(103, 54), ['bad More orders are turned away than taken: 4 in 30 s, ENGINE_BUSY.']);
   assert.deepEqual([during(104, 54), during(100, 52)], [[], []], 'fewer than are taken, and two alone');
@@ -212,9 +159,12 @@ test('a cluster says in words what it lacks, and a standby that follows is no pr
     'bad b does not agree with the log: the journal of shard 0 ends early.',
   ]);
   assert.deepEqual(textsOf({ cluster: { ...cluster, members: [leader, late], database: database(1) } }), [
+    'bad The database has one standby alone: without it nothing is accepted.',
     'warn b is 7000 rows behind the log.',
     'warn Members run different versions.',
-    'warn The database has one standby alone: without it nothing is accepted.',
+  ]);
+  assert.deepEqual(textsOf({ status: 'standby', cluster: { ...cluster, role: 'standby', stale_seconds: 6 } }), [
+    'bad This standby shows what was true 6 s ago.',
   ]);
   assert.deepEqual(textsOf({ cluster: { ...cluster, members: [leader, { ...standby, silent_seconds: 60 }] } }), [
     'bad No standby answers that could take over.',
@@ -254,7 +204,7 @@ test('settlement says in words why it refuses orders, and what will stop it soon
     'bad Ledger and chain differ in 2 balances.',
     'bad Trades that the contract refuses: 1. They have to be undone.',
     'bad A transaction waits for fees above MOST_FEE_GWEI.',
-    'warn Keys with little left for gas: OPERATOR, RELAYER.',
+    'bad Keys with little left for gas: OPERATOR, RELAYER.',
   ]);
   const listed = { proposer: `0x${'2'.repeat(40)}`, payouts: [0, 1_000_000], due_at: '2026-11-29T13:00:00.000Z' };
   const foreign = [false, true].map((isDone) => {
@@ -269,7 +219,7 @@ test('settlement says in words why it refuses orders, and what will stop it soon
   ]);
   const move = { from: `0x${'1'.repeat(40)}`, state: 'moving', seconds: 90, left: 7 } as const;
   assert.deepEqual(textsOf({ settlement: { ...settlement, move } }), [
-    'warn Funds move to another contract (moving) for 90 s: 7 left.',
+    'note Funds move to another contract (moving) for 90 s: 7 left.',
   ]);
   assert.match(textsOf({ settlement: { ...settlement, move: { ...move, seconds: 1801 } } })[0]!, /^bad Funds move/);
 });
@@ -282,9 +232,9 @@ test('slow commits and a late event loop are problems of the last half minute', 
     event_loop: { delay: slow, active_seconds: 1, idle_seconds: 1 },
   });
   assert.deepEqual(
-    problemsOf([before, after], null).map(({ text }) => text),
+    problemsOf([before, after], null, null).map(({ text }) => text),
     ['The event loop is late by 991 ms (p99).', 'Commits take 991 ms (p99).'],
   );
   const later = { ...after, report: { ...after.report!, time: 60_000 } };
-  assert.deepEqual(problemsOf([after, later], null), []);
+  assert.deepEqual(problemsOf([after, later], null, null), []);
 });

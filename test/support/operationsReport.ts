@@ -1,0 +1,58 @@
+/** A report of an exchange that is well, as `GET /admin/operations` answers it, for tests of what /ops makes of it. */
+import type { Operations } from '../../shared/client/types.ts';
+
+export const BOUNDS = [0.001, 0.01, 0.1, 1];
+const NO_COUNTS = { counts: [0, 0, 0, 0, 0], sum: 0 };
+
+export const SHARD: Operations['shards'][number] = {
+  shard: 0,
+  ready: true,
+  verifier: 'kernel',
+  signature_differences: 0,
+  open_orders: 3,
+  journal_sequence: 10,
+  unanswered_commands: 0,
+  command_ring_bytes: 0,
+  command_ring_capacity_bytes: 1000,
+  event_ring_bytes: 0,
+  views_lag_records: 0,
+  projector_lag_records: 0,
+  projector_lag_seconds: 0,
+  queue: NO_COUNTS,
+  commit: NO_COUNTS,
+  batch: NO_COUNTS,
+  place: NO_COUNTS,
+  cancel: NO_COUNTS,
+};
+export const REPORT: Operations = {
+  time: 100_000,
+  started: 1,
+  operator: { name: 'ada', roles: ['viewer'] },
+  status: 'ready',
+  reason: null,
+  paused: false,
+  stage: 'open',
+  stages: { open: 2, post_only: 0, cancel_only: 0 },
+  drills: [],
+  cluster: null,
+  settlement: null,
+  approvals_pending: 0,
+  bounds_seconds: BOUNDS,
+  bounds_commands: [1],
+  shards: [SHARD],
+  routes: [],
+  refusals: [],
+  rate_limit: { allowed: 0, quota_denied: 0, dependency_unavailable: 0 },
+  limits_counted: null,
+  placing: { taken: 0, turned_away: [] },
+  clock: { shifts: 0, refused_accounts: 1, clients_ahead_seconds: null },
+  bounds: [{ name: 'accounts', used: 7, most: 10 }],
+  damaged: [{ kind: 'snapshot', count: 0 }],
+  audit_written: true,
+  certificate_end: null,
+  connections: { open: 1, stream: 0, refused: 0 },
+  event_loop: { delay: NO_COUNTS, active_seconds: 0, idle_seconds: 0 },
+  queries: { waiting: 0, run: NO_COUNTS },
+  disk: { low: false, free_bytes: 1e9, reserve_bytes: 1e6, growth_bytes_per_day: null, files: [] },
+  memory_bytes: 1,
+};
