@@ -1,6 +1,6 @@
 /**
  * `admin journal adopt`: makes a new key for the journals, with which it authenticates the existing records and
- * snapshots. For the journals of a version without a key, and for an operator who has lost journal.key and its backups.
+ * snapshots. For an operator who has lost journal.key and its backups.
  * The exchange must be stopped; the caller holds its lock.
  *
  * Until the key is written the directory is unchanged, so an interrupted command can be run again.

@@ -86,8 +86,6 @@ export class Admission {
   postOnlyUntilMs = 0;
   /** Order hashes that the shard may keep (RULES.md 2.12). */
   mostOrders = MOST_HASHES;
-  /** Every member of the cluster keeps the nonces of open orders (shared/base/formats.ts). */
-  keepsNonces = true;
   readonly #state: ShardState;
   readonly #checks: OrderChecks;
   readonly #lookAhead: LookAhead;
@@ -138,7 +136,7 @@ export class Admission {
   #place(words: Uint32Array, bytes: Uint8Array, word: number, admitted: Admitted): number {
     const refusal = this.#checkOrder(words, bytes, word, admitted) || this.#checkLimits(words, word);
     if (refusal !== OK) return refusal;
-    if (this.keepsNonces) words[word + ANY_COMMAND.flags] |= ORDER_NONCE_KEPT;
+    words[word + ANY_COMMAND.flags] |= ORDER_NONCE_KEPT;
     const market = this.#marketOf(words, word);
     const short = this.#checkBalance(market, words, word, admitted);
     return short !== OK ? short : this.#checkMatching(market, words, word, admitted);
@@ -153,7 +151,7 @@ export class Admission {
       (expected === null ? OK : this.#refuseOther(expected, admitted)) ||
       this.#checkLimits(words, word);
     if (refusal !== OK) return refusal;
-    if (this.keepsNonces) words[word + ANY_COMMAND.flags] |= ORDER_NONCE_KEPT;
+    words[word + ANY_COMMAND.flags] |= ORDER_NONCE_KEPT;
     const { orders } = this.#state;
     const market = this.#marketOf(words, word);
     const short = this.#checkBalance(market, words, word, admitted);

@@ -21,7 +21,7 @@ import { convert, moveFunds } from './moving.ts';
 import { Placing } from './placing.ts';
 import { raise } from './raising.ts';
 import * as resolution from './resolution.ts';
-import { ALL_ROWS, rowsOf, useRules } from './rules.ts';
+import { useRules } from './rules.ts';
 import { stepStage } from './stages.ts';
 import type { ShardState } from './state.ts';
 import { goOn, nextDueMs, step, tick } from './steps.ts';
@@ -109,7 +109,7 @@ export class Apply {
       case SETTLE.TYPE:
         return this.#settle(words, word);
       case STEP.TYPE:
-        step(this.#state, rowsOf(words[word + STEP.rows]), commandTimeMs(words, word));
+        step(this.#state, words[word + STEP.rows], commandTimeMs(words, word));
         return OK;
       case GROUP_SET.TYPE:
         return this.#groupSet(words, word);
@@ -135,7 +135,7 @@ export class Apply {
         return unwind(this.#state, this.#market(words, word), words, word);
       default:
         assert(type === TICK.TYPE, 'apply: a command type is known');
-        tick(this.#state, rowsOf(words[word + TICK.rows]), commandTimeMs(words, word));
+        tick(this.#state, words[word + TICK.rows], commandTimeMs(words, word));
         return OK;
     }
   }
@@ -206,7 +206,7 @@ export class Apply {
     if (status !== UNCHANGED) market.status = status;
     if (status === MARKET_STATUS.RESOLVING && !market.isClosing) {
       resolution.startClosing(this.#state, market); // it never trades again
-      goOn(this.#state, market, rowsOf(words[word + MARKET_PATCH.rows]), nowMs);
+      goOn(this.#state, market, words[word + MARKET_PATCH.rows], nowMs);
     }
     market.startMs = readSafe(words, word + MARKET_PATCH.startMs);
     market.endMs = readSafe(words, word + MARKET_PATCH.endMs);
@@ -222,20 +222,15 @@ export class Apply {
 
   #resolve(words: Uint32Array, word: number): number {
     const market = this.#market(words, word);
-    const rows = rowsOf(words[word + RESOLVE.rows]);
     resolution.decide(this.#state, market, words[word + RESOLVE.status], words[word + RESOLVE.payoutYesPpm]);
-    goOn(this.#state, market, rows, commandTimeMs(words, word));
+    goOn(this.#state, market, words[word + RESOLVE.rows], commandTimeMs(words, word));
     return OK;
   }
 
   #settle(words: Uint32Array, word: number): number {
     const market = this.#market(words, word);
-    const rows = words[word + SETTLE.rows];
-    if (rows === ALL_ROWS) resolution.payAllHolders(this.#state, market, commandTimeMs(words, word));
-    else {
-      resolution.startSettling(this.#state, market);
-      goOn(this.#state, market, rows, commandTimeMs(words, word));
-    }
+    resolution.startSettling(this.#state, market);
+    goOn(this.#state, market, words[word + SETTLE.rows], commandTimeMs(words, word));
     return OK;
   }
 

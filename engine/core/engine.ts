@@ -239,16 +239,14 @@ export class Engine {
    * commit.
    * @param postOnlyUntilMs until then orders may only rest (RULES.md 7.13).
    * @param mostOrders that the shard accepts in its life (RULES.md 2.12). A replay knows no bound.
-   * @param keepsNonces false while a member of the cluster does not keep those of open orders.
    * @param rules that come into force with the next command, because every reader of the journal knows them.
    */
-  goLive(postOnlyUntilMs = 0, mostOrders = MOST_HASHES, keepsNonces = true, rules = RULES_BEFORE): void {
+  goLive(postOnlyUntilMs = 0, mostOrders = MOST_HASHES, rules = RULES_BEFORE): void {
     assert(rules <= NEWEST_RULES, 'RULES-1: only rules that this program knows come into force');
     this.#rulesDue = rules;
     assert(mostOrders <= MOST_HASHES, 'HASHES-3: an index is told to hold what it can');
     this.#admission.postOnlyUntilMs = postOnlyUntilMs;
     this.#admission.mostOrders = mostOrders;
-    this.#admission.keepsNonces = keepsNonces;
     this.state.ledger.goLive();
     this.#useContracts();
   }

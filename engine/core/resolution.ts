@@ -135,17 +135,6 @@ export function payHolders(state: ShardState, market: Market, most: number, time
   return passed;
 }
 
-/** For journals from before the steps: pays every holder in one record, ordered by account number. */
-export function payAllHolders(state: ShardState, market: Market, timeMs: number): void {
-  const { positions } = state.ledger;
-  const holders: number[] = [];
-  for (let row = positions.firstOf(market.index); row !== NO_ROW; row = positions.nextOf(row))
-    holders.push(positions.pairs.accounts[row]);
-  holders.sort((a, b) => a - b);
-  for (const holder of holders) payClaim(state, market, holder);
-  finishSettling(state, market, timeMs);
-}
-
 function finishSettling(state: ShardState, market: Market, timeMs: number): void {
   const { emit, ledger, markets } = state;
   const roundedOff = market.collateralMicro;

@@ -34,12 +34,6 @@ type Change = {
 };
 
 export const CHANGES = {
-  boundedRecords: {
-    since: 1,
-    changed: 'a record closes and pays a bounded number of rows, and steps do the rest; before, all of them at once',
-    rule: '9.18',
-    mark: 'the flags of MARKET_PATCH, RESOLVE, SETTLE, TICK and STEP: 0 is ALL_ROWS',
-  },
   keptNonces: {
     since: 3,
     changed: 'open orders keep their nonce and maker for a floor; before, the nonce counts as 0, of any wallet',
@@ -53,14 +47,6 @@ export const CHANGES = {
     mark: 'the fee above the movement in the flags of CONVERT and FUNDS: 0 is none',
   },
 } as const satisfies Readonly<Record<string, Change>>;
-
-/** The rows of a command in a journal from before bounded records. */
-export const ALL_ROWS = 0;
-
-/** boundedRecords: the bound that a command carries in its flags. */
-export function rowsOf(flags: number): number {
-  return flags === ALL_ROWS ? Number.POSITIVE_INFINITY : flags;
-}
 
 /** keptNonces */
 export function keepsNonce(flags: number): boolean {

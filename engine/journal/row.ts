@@ -7,8 +7,7 @@
  * row's last record. So "the rows after a sequence number" begin with the row that has the next record, and a trim up
  * to a sequence number takes whole rows only. rowWriter.ts builds rows, rowReader.ts checks them.
  *
- * Versions 1 and 2 hold one record in each row, an OLD_JOURNAL_ROW. They can still be read, also when rows of version 3
- * follow.
+ * Version 2 holds one record in each row, an OLD_JOURNAL_ROW. It can still be read, also when rows of version 3 follow.
  *
  * Invariants:
  *   ROW-1  A row is as long as its header plus the length that the header gives for the rest, and each part is a
@@ -19,7 +18,7 @@
  *          previous row, which ends right before its first sequence number. The chain value before the first row is 0.
  *   ROW-4  A record has exactly one command, which comes first.
  *   ROW-5  tag authenticates everything after crc, with zeros in place of the tag. From the key's `keyedFrom` on, rows
- *          without a valid tag are refused. Rows of version 1 have none.
+ *          without a valid tag are refused.
  *   ROW-6  A row of several records is at most MOST_ROW_BYTES long.
  */
 import { assert } from '../../shared/base/assert.ts';
@@ -34,7 +33,7 @@ import type { ShardKey } from './shardKey.ts';
 export const JOURNAL_VERSION = FORMATS.journal.newest;
 /** In a cluster whose members cannot all read the newest version, a leader writes an older one (RULES.md 18.15). */
 export const OLDEST_WRITTEN = FORMATS.journal.oldest;
-export const OLDEST_READ = 1;
+export const OLDEST_READ = 2;
 /** From this version on, a row has all records of a batch. */
 const FIRST_OF_BATCHES = 3;
 /**
@@ -74,14 +73,14 @@ export const OLD_JOURNAL_ROW = record(
   'OLD_JOURNAL_ROW',
   {
     crc: u32('CRC-32C of everything after it in the row'),
-    version: u32('1 or 2'),
+    version: u32('2'),
     shardSequence: safe(),
     timeMs: safe(),
     commandBytes: u32(),
     eventBytes: u32(),
     chainLow: u32('chain value of the row before, 0 for the first'),
     chainHigh: u32(),
-    tag: bytes(MAC_BYTES, 'as above; a row of version 1 ends before it'),
+    tag: bytes(MAC_BYTES, 'as above'),
   },
   'The header of a row that an older version wrote: one command and its events follow.',
 );

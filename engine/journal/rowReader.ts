@@ -25,7 +25,7 @@ import {
 } from './row.ts';
 import type { ShardKey } from './shardKey.ts';
 
-const LEAST_BYTES = OLD_JOURNAL_ROW.tag * 4;
+const LEAST_BYTES = OLD_JOURNAL_ROW.BYTES;
 
 export class RowReader {
   readonly #path: string;
@@ -79,7 +79,7 @@ export class RowReader {
   show(visit: RecordVisitor): void {
     const { words, lengthBytes } = this.#scratch;
     const version = words[JOURNAL_ROW.version];
-    const end = isOfBatch(version) ? this.#showAll(visit) : this.#showOld(visit, version);
+    const end = isOfBatch(version) ? this.#showAll(visit) : this.#showOld(visit);
     assert(end * 4 === lengthBytes, 'ROW-1: the lengths of the records add up');
   }
 
@@ -97,14 +97,14 @@ export class RowReader {
     return word;
   }
 
-  /** Shows the only record of a row of version 1 or 2. */
-  #showOld(visit: RecordVisitor, version: number): number {
+  /** Shows the only record of a row of version 2. */
+  #showOld(visit: RecordVisitor): number {
     const { words } = this.#scratch;
     const sequence = readSafe(words, OLD_JOURNAL_ROW.shardSequence);
     const timeMs = readSafe(words, OLD_JOURNAL_ROW.timeMs);
     const commandBytes = words[OLD_JOURNAL_ROW.commandBytes];
     const eventBytes = words[OLD_JOURNAL_ROW.eventBytes];
-    return this.#showRecord(visit, sequence, timeMs, headerWords(version), commandBytes, eventBytes);
+    return this.#showRecord(visit, sequence, timeMs, OLD_JOURNAL_ROW.WORDS, commandBytes, eventBytes);
   }
 
   #showRecord(
@@ -181,7 +181,7 @@ export class RowReader {
     if (readSafe(words, JOURNAL_ROW.lastSequence) !== row.sequence) throw this.#error(sequence, 'bytes of another row');
     const isWhole = headerWords(version) * 4 + contentBytes(words) === rowBytes;
     if (!isWhole) throw this.#error(sequence, 'lengths do not add up');
-    if (row.sequence >= this.#key.keyedFrom && !this.#isOurs(version)) {
+    if (row.sequence >= this.#key.keyedFrom && !this.#isOurs()) {
       throw this.#error(sequence, 'not written by this exchange: its tag is wrong');
     }
     const first = this.#firstSequence();
@@ -189,8 +189,7 @@ export class RowReader {
   }
 
   /** ROW-5. Overwrites the tag in memory. */
-  #isOurs(version: number): boolean {
-    if (version < 2) return false;
+  #isOurs(): boolean {
     const { words } = this.#scratch;
     const stored = words.slice(JOURNAL_ROW.tag, JOURNAL_ROW.tag + MAC_WORDS);
     words.fill(0, JOURNAL_ROW.tag, JOURNAL_ROW.tag + MAC_WORDS);
@@ -202,10 +201,8 @@ export class RowReader {
   }
 }
 
-/** In a row of version 1 the header ends before the tag. */
 function headerWords(version: number): number {
-  if (isOfBatch(version)) return JOURNAL_ROW.WORDS;
-  return version === 1 ? OLD_JOURNAL_ROW.tag : OLD_JOURNAL_ROW.WORDS;
+  return isOfBatch(version) ? JOURNAL_ROW.WORDS : OLD_JOURNAL_ROW.WORDS;
 }
 
 /** The number of bytes after the header of a row, as the header says. */

@@ -15,7 +15,6 @@ import '../base/inlining.ts';
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../shared/base/assert.ts';
 import { systemClock } from '../../shared/base/clock.ts';
-import { knowsNonceFloors } from '../../shared/base/nonceFloor.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION, type Eip712Domain, hasherFor } from '../../shared/crypto/eip712.ts';
 import { createKeccak } from '../../shared/crypto/fastKeccak.ts';
 import type { Keccak256 } from '../../shared/crypto/keccak.ts';
@@ -89,7 +88,7 @@ async function serve(options: ShardOptions, tools: Tools, isRehearsal = false): 
   const clock = systemClock;
   const goLive = (): void => {
     const postOnlyUntilMs = options.postOnlyMs === 0 ? 0 : clock.nowMs() + options.postOnlyMs;
-    engine.goLive(postOnlyUntilMs, options.maxOrdersEver, ...agreed(options));
+    engine.goLive(postOnlyUntilMs, options.maxOrdersEver, rulesOf(options));
   };
   const isFollowing = options.replication?.mode === 'follow';
   if (!isFollowing) goLive();
@@ -179,11 +178,9 @@ function recovered(options: ShardOptions, { keccak, verifier }: Tools, key: Shar
   return { checks, engine, journal, meters, recovery };
 }
 
-/** Every reader of the journal knows nonces that are kept, and these rules. Both stay the same for a whole lead. */
-function agreed({ replication }: ShardOptions): [keepsNonces: boolean, rules: number] {
-  if (replication === undefined) return [true, NEWEST_RULES];
-  const memory = new Replication(replication.memory);
-  return [knowsNonceFloors((layout) => memory.format(layout)), memory.format('engine')];
+/** Every reader of the journal knows these rules. They stay the same for a whole lead. */
+function rulesOf({ replication }: ShardOptions): number {
+  return replication === undefined ? NEWEST_RULES : new Replication(replication.memory).format('engine');
 }
 
 type Committed = { readonly store: JournalStore; readonly memory: Replication | null };

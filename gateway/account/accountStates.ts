@@ -28,8 +28,6 @@ export class AccountStates {
   /** Accounts whose wallet is leaving the escrow on the chain: frozen, whatever the administrator has set. */
   readonly #leaving = new Set<number>();
   readonly #unswept = new Set<number>();
-  /** Accounts that may not place orders for now, whatever their state; kept in memory by the code that holds them. */
-  readonly #held = new Set<number>();
   readonly #write;
   readonly #delete;
   readonly #setSwept;
@@ -92,11 +90,6 @@ export class AccountStates {
     this.#read(account);
   }
 
-  hold(account: number, isHeld: boolean): void {
-    if (isHeld) this.#held.add(account);
-    else this.#held.delete(account);
-  }
-
   /** Restricted accounts of which a shard may still have orders that their state forbids. */
   unswept(): number[] {
     return [...this.#unswept];
@@ -110,7 +103,6 @@ export class AccountStates {
 
   /** The reason why the account may not place an order on this side now, or null. */
   placingRefusal(account: number, side: number): ErrorRow | null {
-    if (this.#held.has(account)) return ERRORS.SETTLEMENT_UNHEALTHY;
     const state = this.of(account);
     return state === FROZEN || (state === CLOSE_ONLY && side === SIDE.BUY) ? refusalIn(state) : null;
   }

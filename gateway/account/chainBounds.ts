@@ -25,8 +25,6 @@ type ChainBoundsConfig = {
 };
 
 type FeeFacts = {
-  /** False while a member of the cluster may not know fees: no fees are charged then. */
-  readonly areFeesKnownEverywhere: () => boolean;
   /** True once the contracts on the chain were found to match the settings. */
   readonly hasAgreed: () => boolean;
   /** The last report of settlement, another object each time; null before the first. */
@@ -67,7 +65,7 @@ export class ChainBounds {
 
   /** The fee of the next movement (RULES.md 17.50), micro-USDC. */
   get feeMicro(): number {
-    return this.#facts.areFeesKnownEverywhere() ? this.#config.movementFeeMicro : 0;
+    return this.#config.movementFeeMicro;
   }
 
   /** The bounds as clients see them. */

@@ -60,30 +60,28 @@ export class Movements {
   readonly #reopen;
   readonly #setStatus;
   readonly #pending;
-  readonly #setFee;
   readonly #setMark;
   #mark: number;
 
   constructor(database: ControlDatabase, changes: Changes = SYNCED_AT_ONCE) {
     this.#changes = changes;
-    hashReferences(database);
     this.#insert = database.prepare<FundMovement & { referenceHash: Uint8Array }>(
       `INSERT INTO movements (id, account_index, kind, amount_micro, reference, status, created_ms, reference_hash,
-         market_index)
-       VALUES ($id, $account, $kind, $amountMicro, $reference, $status, $createdMs, $referenceHash, $market)`,
+         market_index, fee_micro)
+       VALUES ($id, $account, $kind, $amountMicro, $reference, $status, $createdMs, $referenceHash, $market,
+         $feeMicro)`,
     );
     this.#byHash = database.prepare<[Uint8Array], FundMovement>(
       `SELECT ${COLUMNS} FROM movements WHERE reference_hash = ?`,
     );
     this.#reopen = database.prepare<FundMovement>(
       `UPDATE movements SET amount_micro = $amountMicro, status = $status, created_ms = $createdMs,
-         market_index = $market WHERE id = $id`,
+         market_index = $market, fee_micro = $feeMicro WHERE id = $id`,
     );
     this.#setStatus = database.prepare<[MovementStatus, string]>('UPDATE movements SET status = ? WHERE id = ?');
     this.#pending = database.prepare<[], FundMovement>(
       `SELECT ${COLUMNS} FROM movements WHERE status = 'pending' ORDER BY created_ms, id`,
     );
-    this.#setFee = database.prepare<[number, string]>('UPDATE movements SET fee_micro = ? WHERE id = ?');
     this.#setMark = database.prepare<[string, string]>(
       'INSERT INTO platform (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
     );
@@ -155,9 +153,6 @@ export class Movements {
       assert(earlier.status === 'refused', 'MOVEMENTS-1: only a refused movement starts again');
       this.#changes.write(() => this.#reopen.run(movement));
     }
-    // Members of an older version lack this column: while they may follow, there is no fee.
-    const hasOther = feeMicro !== (earlier?.feeMicro ?? 0);
-    if (hasOther) this.#changes.write(() => this.#setFee.run(feeMicro, movement.id));
     if (kind === MOVEMENT.DEPOSIT) this.#summedMicro = addSafe(before, amountMicro);
     return movement;
   }
@@ -178,18 +173,6 @@ export class Movements {
     this.#changes.write(() => this.#setStatus.run(status, movement.id));
     return { ...movement, status };
   }
-}
-
-/** MOVEMENTS-3, for rows that an earlier version wrote. */
-function hashReferences(database: ControlDatabase): void {
-  const write = database.prepare<[Uint8Array, string]>('UPDATE movements SET reference_hash = ? WHERE id = ?');
-  const rows = database
-    .prepare<[], FundMovement>(`SELECT ${COLUMNS} FROM movements WHERE reference_hash IS NULL`)
-    .all();
-  if (rows.length === 0) return;
-  database.transaction(() => {
-    for (const { id, account, kind, reference } of rows) write.run(referenceHash(account, kind, reference), id);
-  })();
 }
 
 function markOf(database: ControlDatabase): number {

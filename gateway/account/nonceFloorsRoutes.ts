@@ -20,8 +20,6 @@ type NonceFloorDeps = {
   readonly accounts: Accounts;
   readonly nonceFloors: NonceFloors;
   readonly restrictions: Pick<Restrictions, 'raiseNonceFloor'>;
-  /** False while members of an older version may follow, which know no floors (FORMATS-1). */
-  readonly areFloorsKnownEverywhere: () => boolean;
 };
 
 const OF_WALLET = {
@@ -48,7 +46,7 @@ const RAISE = {
   storing: true,
   body: NONCE_FLOOR_BODY,
   answers: { 200: RAISED_NONCE_FLOOR },
-  errors: ['VALIDATION_ERROR', 'RESOURCE_NOT_FOUND', 'CONFLICT'],
+  errors: ['VALIDATION_ERROR', 'RESOURCE_NOT_FOUND'],
 } as const satisfies RouteSpec;
 
 export function nonceFloorRoutes(deps: NonceFloorDeps): Route[] {
@@ -65,7 +63,7 @@ async function raise(call: CallOf<typeof RAISE>, deps: NonceFloorDeps): Promise<
   const wallet = walletEver(call, deps);
   if (wallet === null) return;
   const floor = call.body.nonce_floor;
-  const refusal = refusalOf(floor, deps.nonceFloors.of(wallet), deps);
+  const refusal = refusalOf(floor, deps.nonceFloors.of(wallet));
   if (refusal !== null) return refuse(call, refusal);
   const { cancelled, isComplete } = await deps.restrictions.raiseNonceFloor(wallet, floor);
   await deps.accounts.durable();
@@ -73,9 +71,7 @@ async function raise(call: CallOf<typeof RAISE>, deps: NonceFloorDeps): Promise<
 }
 
 /** The most that one request may raise it, so that a slip cannot use up all nonces. */
-function refusalOf(floor: number, now: number, { areFloorsKnownEverywhere }: NonceFloorDeps): Refusal | null {
-  if (!areFloorsKnownEverywhere())
-    return { row: ERRORS.CONFLICT, message: 'the cluster has to be raised first (cluster raise)' };
+function refusalOf(floor: number, now: number): Refusal | null {
   const most = Math.min(now + MOST_FLOOR_RAISE, MAX_SAFE);
   if (floor <= most) return null;
   const details = { field: 'nonce_floor', rule: 'maximum', expected: `at most ${most}`, value: floor };

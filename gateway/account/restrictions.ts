@@ -84,16 +84,6 @@ export class Restrictions {
     return this.#sendFloor(wallet, floor);
   }
 
-  /** Cancels the account's orders and lets it place none until it is released or the process ends. */
-  hold(account: number): Promise<Delivered> {
-    this.#options.states.hold(account, true);
-    return this.#sweep(`hold of ${account}`, account, BOTH_SIDES, ANY_GRANT);
-  }
-
-  letGo(account: number): void {
-    this.#options.states.hold(account, false);
-  }
-
   /**
    * RESTRICT-2. A shard is READY, and has been sent what it had missed. Resolves when it has carried that out, and what
    * control.db lists besides. Another shard that does not answer does not keep this one from trading.

@@ -159,7 +159,7 @@ export function parseConfig(env: Environment, cores: number): Config {
     verifyThreads: read.has('VERIFY_THREADS') ? read.integer('VERIFY_THREADS', 0, 0, MAX_VERIFY_THREADS) : null,
     gateways: read.integer('GATEWAYS', 1, 1, MAX_GATEWAYS),
     cores,
-    verifier: readVerifier(read),
+    verifier: read.choice('VERIFIER', ['kernel', 'noble'] as const, 'kernel'),
     journalSync: read.choice('JOURNAL_SYNC', ['full', 'normal'] as const, 'full'),
     snapshotEvery: read.integer('SNAPSHOT_EVERY', 100_000, 1, 1_000_000_000),
     journalKeep: read.integer('JOURNAL_KEEP', 10_000_000, 0, Number.MAX_SAFE_INTEGER),
@@ -382,12 +382,6 @@ function readAdminDoor(read: EnvironmentReader, isBehindProxy: boolean): Config[
     throw new ConfigError('ADMIN_HOST: off loopback it needs TLS_CERT and TLS_KEY, unless a proxy is beside HOST');
   }
   return Object.freeze({ host, port: read.integer('ADMIN_PORT', 0, 0, 65_535), tls });
-}
-
-/** `auto` and `native` are older than the kernel, which has replaced the verifiers that they chose. */
-function readVerifier(read: EnvironmentReader): VerifierChoice {
-  const choice = read.choice('VERIFIER', ['kernel', 'noble', 'auto', 'native'] as const, 'kernel');
-  return choice === 'noble' ? 'noble' : 'kernel';
 }
 
 function readTls(read: EnvironmentReader): Config['tls'] {

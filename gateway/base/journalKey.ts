@@ -50,7 +50,7 @@ export function openJournalKey({ dataDir, masterKey, shards, areNew }: JournalKe
   }
   if (!areNew) {
     throw new StartError(
-      `${dataDir}/journal.key is missing: put it back, or vouch for the journals of an older version with ` +
+      `${dataDir}/journal.key is missing: put it back, or vouch for the records there are with ` +
         '`npm run admin -- journal adopt`',
     );
   }

@@ -10,8 +10,6 @@
  *                     every wallet: raises that its ledger had known before are not reported again.
  *   CONTRACTFLOORS-3  An account gets no money of a wallet before it has the wallet's floor, which may have been raised
  *                     before the wallet was linked.
- *   CONTRACTFLOORS-4  While members follow that do not know floors, an account whose wallet has raised one places no
- *                     orders and has none open; others go on placing.
  */
 import { floorOf } from '../../shared/base/floors.ts';
 import type { SettlementHealth } from '../../shared/wire/threads.ts';
@@ -27,9 +25,7 @@ type ContractFloorsOptions = {
   readonly health: Pick<ChainHealth, 'waitFor'>;
   readonly accounts: Pick<Accounts, 'ownerOf' | 'escrows' | 'durable'>;
   readonly platform: Pick<Platform, 'floors' | 'contractFloorsRead' | 'setContractFloorsRead'>;
-  readonly restrictions: Pick<Restrictions, 'raiseNonceFloor' | 'hold' | 'letGo'>;
-  /** False while members of an older version may follow, which do not know floors (FORMATS-1). */
-  readonly areKnownEverywhere: () => boolean;
+  readonly restrictions: Pick<Restrictions, 'raiseNonceFloor'>;
   readonly log: Logger;
 };
 
@@ -38,15 +34,11 @@ const NO_ACCOUNT = 0;
 const MOST_ASKED = 48;
 const CARRYING = 'nonce floors that wallets have raised on the chain are not carried out yet';
 const ASKING = 'the contract is asked for the nonce floors of all wallets';
-const OLD_MEMBERS =
-  'a wallet has raised its nonce floor on the chain: the cluster has to be raised first (cluster raise)';
 
 export class ContractFloors {
   readonly #options: ContractFloorsOptions;
   #isDone = false;
   #isAsking = false;
-  /** CONTRACTFLOORS-4. */
-  readonly #held = new Set<number>();
 
   constructor(options: ContractFloorsOptions) {
     this.#options = options;
@@ -66,28 +58,20 @@ export class ContractFloors {
    * (`ask`).
    */
   async #take(wallet: string, floor: number): Promise<void> {
-    const { accounts, areKnownEverywhere, restrictions } = this.#options;
-    const account = accounts.ownerOf(wallet);
-    if (account === NO_ACCOUNT) return;
-    if (!areKnownEverywhere()) {
-      this.#held.add(account);
-      await restrictions.hold(account);
-      throw new Error(OLD_MEMBERS);
-    }
+    const { accounts, restrictions } = this.#options;
+    if (accounts.ownerOf(wallet) === NO_ACCOUNT) return;
     await restrictions.raiseNonceFloor(wallet, floor);
     await accounts.durable();
-    if (this.#held.delete(account)) restrictions.letGo(account);
   }
 
   /** Why orders cannot be placed yet; null once CONTRACTFLOORS-1 and -2 hold. */
   #problem({ floorsToCarry }: SettlementHealth): string | null {
-    const { areKnownEverywhere, link, platform } = this.#options;
+    const { link, platform } = this.#options;
     if (this.#isDone) return null;
-    if (!link.acceptsNews) return CARRYING;
-    if (floorsToCarry !== 0) return areKnownEverywhere() ? CARRYING : OLD_MEMBERS;
+    if (!link.acceptsNews || floorsToCarry !== 0) return CARRYING;
     if (platform.contractFloorsRead !== floorOf(platform.floors)) {
       if (!this.#isAsking) void this.#askAll();
-      return areKnownEverywhere() ? ASKING : OLD_MEMBERS;
+      return ASKING;
     }
     this.#isDone = true;
     return null;

@@ -22,12 +22,7 @@ type StageCommandsDeps = {
   readonly engine: Pick<ShardClient, 'batch' | 'stepMarket' | 'stepAll'>;
   /** Runs an operation on markets when no other is under way: a market that is being opened exists by then. */
   readonly inTurn: <T>(operation: () => Promise<T>) => Promise<T>;
-  /** False while members of an older version may follow, which do not know stages (FORMATS-1). */
-  readonly areKnownEverywhere: () => boolean;
 };
-
-/** The first version of the engine's layout (shared/base/formats.ts) with stages. */
-export const ENGINE_WITH_STAGES = 2;
 
 export class StageCommands {
   readonly #deps: StageCommandsDeps;
@@ -39,8 +34,6 @@ export class StageCommands {
   /** @returns null on success; after a refusal nothing has changed. */
   async stepMarket(market: MarketEntry, { to, from }: StageStep): Promise<Refusal | null> {
     const { engine } = this.#deps;
-    const refusal = this.#refuseOlder();
-    if (refusal !== null) return refusal;
     const { code } = await engine.stepMarket(market.index, market.shard, to, from);
     return code === E.OTHER_STAGE ? this.#otherStage(this.#deps.states.stage(market.index)) : refusalOf(code);
   }
@@ -52,8 +45,6 @@ export class StageCommands {
 
   async #stepEvent(event: EventEntry, { to, from }: StageStep): Promise<Refusal | null> {
     const { engine, states } = this.#deps;
-    const refusal = this.#refuseOlder();
-    if (refusal !== null) return refusal;
     const markets = undecidedOf(event, states);
     if (markets.length === 0) return { row: ERRORS.INVALID_TRANSITION };
     const other = markets.find(({ index }) => !maySteps(states.stage(index), { to, from }));
@@ -69,17 +60,10 @@ export class StageCommands {
   /** Steps every market, and those made later: in all shards, or in none while one is down. */
   async stepAll(step: StageStep): Promise<Refusal | null> {
     const { engine, states } = this.#deps;
-    const refusal = this.#refuseOlder();
-    if (refusal !== null) return refusal;
     const other = states.shardStages.find((stage) => !maySteps(stage, step));
     if (other !== undefined) return this.#otherStage(other);
     const code = await engine.stepAll(step.to, step.from);
     return code === E.OTHER_STAGE ? this.#otherStage(platformStage(states)) : refusalOf(code);
-  }
-
-  #refuseOlder(): Refusal | null {
-    if (this.#deps.areKnownEverywhere()) return null;
-    return { row: ERRORS.CONFLICT, message: 'the cluster has to be raised first (cluster raise)' };
   }
 
   #otherStage(stage: number, marketId?: string): Refusal {

@@ -331,11 +331,9 @@ export class Edge {
   }
 
   #chainBounds(): ChainBounds | null {
-    const { config, clock, trading, chainHealth } = this.#options;
+    const { config, clock, chainHealth } = this.#options;
     if (config.chain === null || chainHealth === null) return null;
-    const { areFeesKnownEverywhere } = trading;
     return new ChainBounds(config.chain, clock, {
-      areFeesKnownEverywhere,
       hasAgreed: () => chainHealth.hasAgreed,
       report: () => chainHealth.latest,
     });
@@ -357,7 +355,6 @@ export class Edge {
       ...{ terms: trading.terms, catalogueImport: trading.catalogueImport },
       funding,
       restrictions,
-      areFloorsKnownEverywhere: trading.areFloorsKnownEverywhere,
       groups,
       views,
       engine,

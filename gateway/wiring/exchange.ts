@@ -141,7 +141,6 @@ export class Exchange {
       defaultFeeBps: config.feeBps,
       waitingPlacements: waitingPlacements(config.verifier),
       cluster: member && { order: member.order, onNumbered: (position) => member.numbered(position) },
-      formats: member?.memory ?? null,
       onHandlerError: onError,
       onFatal,
       isAccepting: () => (member?.role.changeRefusal() ?? null) === null && this.#edge.clockWatch.isAccepting,

@@ -78,7 +78,6 @@ export class Stage {
       defaultFeeBps: FEE_BPS,
       waitingPlacements: waitingPlacements(config.verifier),
       cluster: null,
-      formats: null,
       // There is no read model and no history.
       privateSource: { privateTail: async (_shard, start) => ({ start, records: [], isLast: true }) },
       onHandlerError: onError,

@@ -102,7 +102,6 @@ type RouteTableDeps = {
   readonly catalogueImport: CatalogueImport;
   readonly funding: Funding;
   readonly restrictions: Restrictions;
-  readonly areFloorsKnownEverywhere: () => boolean;
   readonly groups: GroupCommands;
   readonly views: Views;
   readonly engine: ShardClient;

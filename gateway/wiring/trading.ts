@@ -5,11 +5,7 @@
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { MARKET_STATUS_NAMES } from '../../shared/base/codes.ts';
-import type { Layout } from '../../shared/base/formats.ts';
-import { knowsMovementFees } from '../../shared/base/movementFee.ts';
-import { knowsNonceFloors } from '../../shared/base/nonceFloor.ts';
 import { withFee } from '../../shared/wire/commands.ts';
-import type { Replication } from '../../shared/wire/replication.ts';
 import { FourEyes } from '../access/fourEyes.ts';
 import { Funding, type FundsEngine } from '../account/funding.ts';
 import { Restrictions } from '../account/restrictions.ts';
@@ -26,7 +22,7 @@ import { CatalogueImport } from '../markets/catalogueImport.ts';
 import { MarketCommands } from '../markets/marketCommands.ts';
 import { MarketTrades } from '../markets/marketTrades.ts';
 import { ReliedTerms } from '../markets/reliedTerms.ts';
-import { ENGINE_WITH_STAGES, StageCommands } from '../markets/stages.ts';
+import { StageCommands } from '../markets/stages.ts';
 import type { AdminFeed } from '../operator/feed.ts';
 import { contractsOf } from '../operator/platformRoutes.ts';
 import { ChainFacts } from '../shardlink/chainFacts.ts';
@@ -53,8 +49,6 @@ type TradingOptions = {
   readonly waitingPlacements: number;
   /** Until `link.lead` the shards follow the log of a cluster. Null without a cluster. */
   readonly cluster: FeedsInCluster | null;
-  /** The formats of this lead; null without a cluster. */
-  readonly formats: Pick<Replication, 'format'> | null;
   /** The source of private frames; absent: the read model. */
   readonly privateSource?: PrivateSource;
   /** A reply handler has failed: the request in `context` has to be answered. */
@@ -78,10 +72,6 @@ export class Trading {
   readonly catalogueImport: CatalogueImport;
   readonly funding: Funding;
   readonly restrictions: Restrictions;
-  /** False while some member of the cluster may not know the floors of nonces. */
-  readonly areFloorsKnownEverywhere: () => boolean;
-  /** False while some member of the cluster may not know the fees of movements on a chain. */
-  readonly areFeesKnownEverywhere: () => boolean;
   readonly groups: GroupCommands;
   readonly deadMansSwitch: DeadMansSwitch;
   readonly rotation: ContractRotation;
@@ -123,7 +113,6 @@ export class Trading {
       },
     };
     this.funding = new Funding(control.movements, fundsEngine, control.accountStates, clock, chainLink !== null);
-    [this.areFloorsKnownEverywhere, this.areFeesKnownEverywhere] = knownEverywhere(options.formats);
     this.restrictions = new Restrictions({
       outbox: this.outbox,
       engine: this.engine,
@@ -202,17 +191,15 @@ export class Trading {
     followDecisions({ link, catalog, marketCommands: this.marketCommands, audit: stores.audit, feed, log });
     const contractFloors = new ContractFloors({
       ...{ link, health: chainHealth!, accounts, platform, log, restrictions: this.restrictions },
-      areKnownEverywhere: this.areFloorsKnownEverywhere,
     });
     followChain({ ...this, link, accounts, movements, markets: stores.views.markets, contractFloors, log });
   }
 
-  #makeStages({ stores, formats }: TradingOptions): StageCommands {
+  #makeStages({ stores }: TradingOptions): StageCommands {
     return new StageCommands({
       states: stores.views.markets,
       engine: this.engine,
       inTurn: (operation) => this.marketCommands.inTurn(operation),
-      areKnownEverywhere: () => formats === null || formats.format('engine') >= ENGINE_WITH_STAGES,
     });
   }
 
@@ -263,11 +250,4 @@ export class Trading {
     this.link.stop();
     await this.feeds.close();
   }
-}
-
-/** Floors of nonces and fees of movements are used once every member that may follow this lead knows them. */
-function knownEverywhere(formats: TradingOptions['formats']): readonly [() => boolean, () => boolean] {
-  const asked = (knows: (format: (layout: Layout) => number) => boolean) => () =>
-    formats === null || knows((layout) => formats.format(layout));
-  return [asked(knowsNonceFloors), asked(knowsMovementFees)];
 }

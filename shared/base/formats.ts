@@ -31,13 +31,13 @@ const LOGGED = {
    * it starts, whatever is written: a migration that only adds tables and columns keeps `oldest` for one release, and
    * the changes that need them are refused until the cluster is raised (CONTROLRECORDS-3).
    */
-  control: { newest: 28, oldest: 24 },
+  control: { newest: 28, oldest: 28 },
   /**
    * Commands and their events, and what a command does in a given state: a member that runs it again gets the same
    * events, byte for byte, in every later version. From 5 on the number in force is a record of each journal: a change
    * of a rule or of a field raises it, and begins where the RULES record stands (engine/core/rules.ts).
    */
-  engine: { newest: 5, oldest: 1 },
+  engine: { newest: 5, oldest: 5 },
   /** Rows of the journals of shards (engine/journal/row.ts). */
   journal: { newest: 3, oldest: 3 },
   /** Records of statements (shared/records/statements.ts). */
@@ -46,7 +46,7 @@ const LOGGED = {
    * The tables that records of settlement.db write to, in the same way (SETTLEFILE-4). A table of derived rows that a
    * migration adds is local (engine/settlement/recordedTables.ts) for one release: older members do not derive them.
    */
-  settlement: { newest: 4, oldest: 3 },
+  settlement: { newest: 4, oldest: 4 },
 } as const satisfies KnownFormats;
 
 /** Layouts that only files have. A change raises its number. */

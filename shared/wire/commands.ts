@@ -84,7 +84,7 @@ const GROUP = { group: u32() };
 const AND_FEE = 'and above its 8 bits what the account pays for it, in micro-USDC';
 
 /** Written by the shard before it journals the command. */
-const ROWS = alias('flags', u32('orders and holders handled in this record; 0, in older journals: all of them'));
+const ROWS = alias('flags', u32('orders and holders handled in this record'));
 
 export const COMMAND = family(HEADER, {
   PLACE: member(1, 'Place an order.', { flags: u32('ORDER_NONCE_KEPT'), ...ORDER }),

@@ -59,11 +59,11 @@ test('a deposit that somebody without the key adds is refused by verify, audit a
   assertNoticed({ file, last }, /not written by this exchange/);
 });
 
-test('a record of the old version without a tag is refused after the first that needs one', () => {
+test('a record of the old version that somebody without the key adds is refused too', () => {
   const shard = stopped();
   const { file, last } = shard;
   forgeDeposit(shard, FORGER.unchecked());
-  asOldVersion(file, last + 1, 1);
+  asOldVersion({ ...file, key: FORGER }, last + 1);
   assertNoticed({ file, last }, /not written by this exchange/);
 });
 

@@ -115,7 +115,7 @@ export class EngineRig {
     const { collateralCheck = true, rowsOfRecord, verifier } = options;
     this.engine = makeEngine(this.balances, this.journal, collateralCheck, verifier, rowsOfRecord);
     if (options.journal !== undefined) this.#replay(options.journal);
-    this.engine.goLive(options.postOnlyUntilMs, options.mostOrders, true, options.rules);
+    this.engine.goLive(options.postOnlyUntilMs, options.mostOrders, options.rules);
   }
 
   /** A fresh engine that has replayed everything this one journaled. */

@@ -63,7 +63,7 @@ function withField(): ProjectCopy {
 function raise(copy: ProjectCopy, from: number, to: number): void {
   copy.change(
     'shared/base/formats.ts',
-    `engine: { newest: ${from}, oldest: 1 }`,
-    `engine: { newest: ${to}, oldest: 1 }`,
+    `engine: { newest: ${from}, oldest: ${FORMATS.engine.oldest} }`,
+    `engine: { newest: ${to}, oldest: ${FORMATS.engine.oldest} }`,
   );
 }

@@ -211,14 +211,10 @@ export function flipByte(path: string, at: number): void {
 }
 
 /**
- * Gives the rows from `first` on the form of an older version, with good checksums, chain values and tags (which
- * version 1 does not have). Each must hold one record.
+ * Gives the rows from `first` on the form of version 2, with good checksums, chain values and tags. Each must hold one
+ * record.
  */
-export function asOldVersion(
-  { journalPath, key }: Pick<ShardFile, 'journalPath' | 'key'>,
-  first: number,
-  version: 1 | 2,
-): void {
+export function asOldVersion({ journalPath, key }: Pick<ShardFile, 'journalPath' | 'key'>, first: number): void {
   const db = new Database(journalPath);
   const rows = db
     .prepare<[number], Row>('SELECT sequence, bytes FROM journal WHERE sequence >= ? ORDER BY sequence')
@@ -226,7 +222,7 @@ export function asOldVersion(
   const update = db.prepare('UPDATE journal SET bytes = ? WHERE sequence = ?');
   const head = new RowReader(journalPath, key.unchecked()).headBefore(rows[0]!, first);
   for (const row of rows) {
-    const bytes = oldRow(row, head, key, version);
+    const bytes = oldRow(row, head, key);
     head.advance(crcOf(bytes), row.sequence);
     update.run(bytes, row.sequence);
   }
@@ -237,14 +233,13 @@ export function asOldVersion(
   mark.close();
 }
 
-function oldRow({ sequence, bytes }: Row, before: JournalHead, key: ShardKey, version: 1 | 2): Uint8Array {
+function oldRow({ sequence, bytes }: Row, before: JournalHead, key: ShardKey): Uint8Array {
   const from = new Uint32Array(new Uint8Array(bytes).buffer);
   assert.equal(readSafe(from, JOURNAL_ROW.firstSequence), sequence, 'a row of one record');
   const record = JOURNAL_ROW.WORDS;
-  const headerWords = version === 1 ? OLD_JOURNAL_ROW.tag : OLD_JOURNAL_ROW.WORDS;
   const content = from.subarray(record + JOURNAL_RECORD.WORDS);
-  const old = new RecordBuffer((headerWords + content.length) * 4);
-  const word = old.append(headerWords * 4, version);
+  const old = new RecordBuffer(OLD_JOURNAL_ROW.BYTES + content.length * 4);
+  const word = old.append(OLD_JOURNAL_ROW.BYTES, 2);
   old.appendRecords(content, 0, content.byteLength);
   const { words } = old;
   writeSafe(words, OLD_JOURNAL_ROW.shardSequence, sequence);
@@ -254,7 +249,7 @@ function oldRow({ sequence, bytes }: Row, before: JournalHead, key: ShardKey, ve
   words[OLD_JOURNAL_ROW.chainLow] = before.chainLow;
   words[OLD_JOURNAL_ROW.chainHigh] = before.chainHigh;
   words[word + OLD_JOURNAL_ROW.crc] = 0;
-  if (version === 2) words.set(tagOf(key, old), OLD_JOURNAL_ROW.tag);
+  words.set(tagOf(key, old), OLD_JOURNAL_ROW.tag);
   words[OLD_JOURNAL_ROW.crc] = crc32c(old, OLD_JOURNAL_ROW.version * 4, old.lengthBytes);
   return old.bytes.slice(0, old.lengthBytes);
 }

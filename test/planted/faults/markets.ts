@@ -139,13 +139,6 @@ export const MARKET_FAULTS: readonly Fault[] = [
     caughtBy: 'test/unit/engine/core/steps.test.ts',
   },
   {
-    name: 'what older journals did at once is done in part',
-    file: 'engine/core/rules.ts',
-    search: 'flags === ALL_ROWS ? Number.POSITIVE_INFINITY : flags',
-    replace: 'flags === ALL_ROWS ? 1 : flags',
-    caughtBy: 'test/unit/engine/core/steps.test.ts',
-  },
-  {
     name: 'a snapshot forgets the markets that are being ended',
     file: 'engine/book/markets.ts',
     search: '      persistEnding(io, market);\n',

@@ -639,13 +639,6 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
     caughtBy: MONEY,
   },
   {
-    name: 'a raise that members cannot follow yet holds nobody',
-    file: 'gateway/chain/contractFloors.ts',
-    search: '      await restrictions.hold(account);\n',
-    replace: '',
-    caughtBy: CONTRACT_FLOORS,
-  },
-  {
     name: 'a day whose statement failed is left out',
     file: 'gateway/fiat/dailyStatements.ts',
     search: 'const MOST_DAYS = 7;',

@@ -1,4 +1,4 @@
-/** `journal adopt`: records and snapshots of a version without a key, or whose key is lost, are taken over. */
+/** `journal adopt`: records and snapshots whose key is lost are taken over. */
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,14 +14,15 @@ import { recover } from '../../../../engine/shard/recovery.ts';
 import { JOURNAL_HEADS, openHeads } from '../../../../shared/crypto/journalHeads.ts';
 import { MASTER_KEY_FILE, readMasterKey } from '../../../../shared/crypto/masterKey.ts';
 import { engineWith } from '../../../support/engine.ts';
-import { asOldVersion, JournaledShard } from '../../../support/journaledShard.ts';
+import { JournaledShard } from '../../../support/journaledShard.ts';
 
-/** Journals of version 1 with a snapshot in the middle, as an exchange of that version left them. */
-function oldShard(): JournaledShard {
+/** Journals with a snapshot in the middle, whose key and all copies of it are lost. */
+function withoutKey(): JournaledShard {
   const shard = new JournaledShard();
-  shard.trade(30);
+  shard.trade(20);
+  shard.snapshot();
+  shard.trade(10);
   shard.close();
-  asOldVersion(shard.file, 1, 1);
   rmSync(join(shard.file.directory, 'journal.key'));
   return shard;
 }
@@ -37,7 +38,7 @@ function recovered(file: ShardFile): { sequence: number; netMicro: number } {
 }
 
 test('journals without a key are refused until they are adopted, and then go on with their state', async () => {
-  const shard = oldShard();
+  const shard = withoutKey();
   const { directory } = shard.file;
   await assert.rejects(listShards(directory), /journal adopt/);
   const { files, lines } = await adopt(directory);
@@ -56,7 +57,7 @@ test('journals without a key are refused until they are adopted, and then go on 
 });
 
 test('a journal that is not whole is not adopted, and nothing is written', async () => {
-  const shard = oldShard();
+  const shard = withoutKey();
   const { directory } = shard.file;
   shard.damageRecord(5);
   await assert.rejects(adopt(directory), AdminError);
@@ -64,14 +65,14 @@ test('a journal that is not whole is not adopted, and nothing is written', async
 });
 
 test('without the master key nothing is checked and nothing adopted', async () => {
-  const { directory } = oldShard().file;
+  const { directory } = withoutKey().file;
   rmSync(join(directory, MASTER_KEY_FILE));
   await assert.rejects(listShards(directory), /MASTER_KEY: .*set it/);
   await assert.rejects(adopt(directory), /MASTER_KEY: .*set it/);
 });
 
 test('control.db keeps its notes about journals whose ends did not change', async () => {
-  const shard = oldShard();
+  const shard = withoutKey();
   const { directory } = shard.file;
   const { files } = await adopt(directory);
   const control = new Database(':memory:');

@@ -156,7 +156,7 @@ test('rows of an older version and rows of several records are one journal for e
   const shard = shardOf(40, 1);
   const old = shard.last;
   shard.close();
-  asOldVersion(shard.file, 1, 2);
+  asOldVersion(shard.file, 1);
   const { rig } = shard;
   const written = rig.journal.rows.length;
   for (let amount = 1; amount <= 10; amount++) rig.fund(1, amount);

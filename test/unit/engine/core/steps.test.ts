@@ -3,22 +3,16 @@
  * invariant of the state, so that all money is accounted for.
  */
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { gunzipSync } from 'node:zlib';
 import { checkInvariants } from '../../../../engine/core/invariants.ts';
-import { JournalRecord } from '../../../../engine/journal/journalRecord.ts';
+import type { JournalRecord } from '../../../../engine/journal/journalRecord.ts';
 import { JournalHead } from '../../../../engine/journal/row.ts';
 import { loadSnapshot, saveSnapshot } from '../../../../engine/snapshot/snapshot.ts';
 import { CLOSE_REASON, FEE_ACCOUNT, MARKET_STATUS, OUTCOME, SIDE } from '../../../../shared/base/codes.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
 import { PPM } from '../../../../shared/base/payout.ts';
-import { COMMAND_AGES, EVENT_AGES } from '../../../../shared/wire/ages.ts';
 import { ANY_COMMAND, COMMAND } from '../../../../shared/wire/commands.ts';
 import { EVENT } from '../../../../shared/wire/events.ts';
-import { RecordBuffer } from '../../../../shared/wire/record.ts';
-import { FIRST_VERSION } from '../../../../shared/wire/version.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { MemoryJournal, stateOf } from '../../../support/engine.ts';
 import { type CommandResult, closedOf, EngineRig } from '../../../support/engineRig.ts';
@@ -352,48 +346,3 @@ test('a snapshot in the middle keeps what is left to do', () => {
 });
 
 const typeOf = ({ words, word }: JournalRecord['command']): number => words[word + ANY_COMMAND.type]! & 0xffff;
-
-test('a journal from before the steps gives the same events and the same state', () => {
-  const path = new URL('../../../vectors/journalBeforeSteps.json', import.meta.url);
-  const vector = JSON.parse(readFileSync(path, 'utf8')) as { state: string; rows: string[] };
-  const rows = JSON.parse(gunzipSync(Buffer.from(vector.rows.join(''), 'base64')).toString()) as {
-    sequence: number;
-    timeMs: number;
-    command: string;
-    events: string;
-  }[];
-  const journal = new MemoryJournal();
-  for (const { sequence, timeMs, command, events } of rows) {
-    const bytes = Buffer.from(command + events, 'hex');
-    const words = new Uint32Array(new Uint8Array(bytes).buffer);
-    const [commandWords, wide] = [command.length / 8, new RecordBuffer(64)];
-    COMMAND_AGES.widen(FIRST_VERSION, words, 0, commandWords, wide);
-    const commandBytes = wide.lengthBytes;
-    EVENT_AGES.widen(FIRST_VERSION, words, commandWords, words.length, wide);
-    const row = new JournalRecord();
-    row.sequence = sequence;
-    row.timeMs = timeMs;
-    row.command.set(wide.words, 0, commandBytes);
-    row.events.set(wide.words, commandBytes / 4, wide.lengthBytes - commandBytes);
-    journal.rows.push(row);
-  }
-  const rig = new EngineRig({ journal });
-  assert.equal(rig.engine.sequence, rows.length);
-  const { engine } = new EngineRig({ journal });
-  // The times of last fills are newer than the vector.
-  for (const market of engine.state.markets.all()) market.lastFillMicros = 0;
-  const { events, numbers } = partsOf(stateOf(engine));
-  const narrow = new RecordBuffer(64);
-  EVENT_AGES.narrow(FIRST_VERSION, events, 0, events.length, narrow);
-  const state = Buffer.concat([narrow.bytes.subarray(0, narrow.lengthBytes), numbers]);
-  assert.equal(createHash('sha256').update(state).digest('hex'), vector.state);
-});
-
-/** The events of a state, whose last one is READY, and the numbers after them. */
-function partsOf(state: Buffer): { events: Uint32Array; numbers: Buffer } {
-  const words = new Uint32Array(new Uint8Array(state).buffer);
-  let end = 0;
-  while ((words[end + 1]! & 0xffff) !== EVENT.READY.TYPE) end += words[end]! >>> 2;
-  end += EVENT.READY.WORDS;
-  return { events: words.subarray(0, end), numbers: state.subarray(end * 4) };
-}

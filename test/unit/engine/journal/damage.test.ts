@@ -24,13 +24,12 @@ describe('damage to a journal', () => {
     journal.close();
   }
 
-  for (const version of [3, 2, 1] as const) {
+  for (const version of [3, 2]) {
     it(`of any one bit of a row of version ${version} is named with its first sequence`, () => {
       const opened = version === 3 ? journalOf(5, 2) : journalOf(3);
-      const key = version === 1 ? TEST_KEY.unchecked() : TEST_KEY;
-      if (version !== 3) asOldVersion({ ...opened, key }, 1, version);
+      if (version !== 3) asOldVersion({ ...opened, key: TEST_KEY }, 1);
       const [first, last] = version === 3 ? [3, 4] : [2, 2];
-      const journal = Journal.open({ ...opened, key });
+      const journal = Journal.open(opened);
       const db = new Database(opened.journalPath);
       const good = db.prepare('SELECT bytes FROM journal WHERE sequence = ?').pluck().get(last) as Buffer;
       const write = db.prepare('UPDATE journal SET bytes = ? WHERE sequence = ?');

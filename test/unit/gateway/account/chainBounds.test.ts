@@ -10,9 +10,8 @@ const UNIT = 1_000_000;
 
 function rig(mostMovementsADay = 24, movementFeeMicro = 0) {
   const clock = new ManualClock(5);
-  const facts = { isKnown: true, hasAgreed: true, report: null as { waitingSets: number } | null };
+  const facts = { hasAgreed: true, report: null as { waitingSets: number } | null };
   const bounds = new ChainBounds({ leastMovementMicro: UNIT, mostMovementsADay, movementFeeMicro }, clock, {
-    areFeesKnownEverywhere: () => facts.isKnown,
     hasAgreed: () => facts.hasAgreed,
     report: () => facts.report,
   });
@@ -87,14 +86,12 @@ test('accounts that have moved nothing for a day are not kept', () => {
   assert.ok(bounds.size <= 1_001, String(bounds.size));
 });
 
-test('no fee is taken before the contract was found to take it, nor while a member may not know fees', () => {
+test('no fee is taken before the contract was found to take it', () => {
   const { bounds, facts, take } = rig(24, 25_000);
   assert.deepEqual([bounds.feeMicro, take(1, UNIT)], [25_000, null]);
   facts.hasAgreed = false;
   assert.equal(take(1, UNIT)!.row.code, 'SETTLEMENT_UNHEALTHY');
   assert.equal(rig().bounds.take(1, 'amount', UNIT, UNIT), null, 'without a fee nothing waits for the chain');
-  facts.isKnown = false;
-  assert.deepEqual([bounds.feeMicro, take(1, UNIT)], [0, null]);
-  const shown = { movement_fee_usdc_micro: '0', least_movement_usdc_micro: '1000000', most_movements_a_day: 24 };
+  const shown = { movement_fee_usdc_micro: '25000', least_movement_usdc_micro: '1000000', most_movements_a_day: 24 };
   assert.deepEqual(bounds.shown, shown);
 });

@@ -22,7 +22,7 @@ const TOKEN = {
   verifyingContract: checksumAddress(`0x${'d1'.repeat(20)}`),
 };
 const BOUNDS = { leastMovementMicro: 1_000_000, mostMovementsADay: 2, movementFeeMicro: 0 };
-const FACTS = { areFeesKnownEverywhere: () => true, hasAgreed: () => true, report: () => null };
+const FACTS = { hasAgreed: () => true, report: () => null };
 const PERMIT = { digest: '0xd1', signature: '0x51', token: TOKEN, data: { before: '0xbe', after: 'af' } };
 
 type Changes = {

@@ -13,7 +13,6 @@ import { ContractFloors } from '../../../../gateway/chain/contractFloors.ts';
 import { NonceFloorViews } from '../../../../gateway/shardlink/nonceFloorViews.ts';
 import { Outbox } from '../../../../gateway/shardlink/outbox.ts';
 import { ChainDown } from '../../../../gateway/shardlink/settlementLink.ts';
-import { SIDE } from '../../../../shared/base/codes.ts';
 import { OK } from '../../../../shared/base/errors.ts';
 import { FLOORS } from '../../../../shared/base/floors.ts';
 import type { SettlementHealth } from '../../../../shared/wire/threads.ts';
@@ -39,11 +38,7 @@ function rig(t: TestContext, contract: ReadonlyMap<string, number> = new Map()) 
   const restrictions = new Restrictions({
     ...{ outbox: new Outbox(1, new OwingShards(1)), accounts, nonceFloors, clock: new ManualClock(1), states },
     engine: {
-      sweep(shard, account, _side, _grant, handler, context) {
-        sent.push(`cancel ${account}`);
-        queueMicrotask(() => reply(handler, context, shard, OK));
-        return OK;
-      },
+      sweep: () => assert.fail('a floor cancels what is below it by itself'),
       raiseNonceFloor(shard, account, wallet, floor, handler, context) {
         sent.push(`${account} ${wallet} ${floor}`);
         queueMicrotask(() => reply(handler, context, shard, OK));
@@ -52,7 +47,7 @@ function rig(t: TestContext, contract: ReadonlyMap<string, number> = new Map()) 
     },
     views: { nonceFloors: new NonceFloorViews() },
   });
-  const world = { isKnown: true, isDown: false, accepts: true, waitsForDisk: null as Promise<void> | null };
+  const world = { isDown: false, accepts: true, waitsForDisk: null as Promise<void> | null };
   const asked: number[] = [];
   let take: (facts: { wallet: string; floor: number }) => Promise<void>;
   let problemOf: (facts: SettlementHealth) => string | null;
@@ -80,7 +75,7 @@ function rig(t: TestContext, contract: ReadonlyMap<string, number> = new Map()) 
       escrows: () => accounts.escrows(),
       durable: () => world.waitsForDisk ?? Promise.resolve(),
     },
-    ...{ platform, restrictions, areKnownEverywhere: () => world.isKnown, log: createLogger('silent') },
+    ...{ platform, restrictions, log: createLogger('silent') },
   });
   const problem = (floorsToCarry = 0) => problemOf({ floorsToCarry } as SettlementHealth);
   return {
@@ -91,7 +86,6 @@ function rig(t: TestContext, contract: ReadonlyMap<string, number> = new Map()) 
     nonceFloors,
     platform,
     problem,
-    mayPlace: (account: number) => states.placingRefusal(account, SIDE.SELL)?.code ?? null,
     take: (wallet: string, floor: number) => take({ wallet, floor }),
   };
 }
@@ -147,21 +141,4 @@ test('after a restore the contract is asked about all wallets once, and orders w
   assert.deepEqual(asked, [48, 12], 'by one question at a time');
   assert.deepEqual([nonceFloors.of(walletOf(1)), nonceFloors.of(walletOf(60))], [3, 8]);
   assert.equal(platform.contractFloorsRead, 2 ** 40);
-});
-
-test('a cluster that is not raised names why orders wait, and goes on with what it had begun', async (t) => {
-  const { problem, world, take, sent, mayPlace } = rig(t);
-  world.isKnown = false;
-  await assert.rejects(take(walletOf(1), 7), /cluster raise/);
-  assert.match(problem(1)!, /cluster raise/);
-  assert.equal(problem(0), null, 'without a raise that waits, nothing is refused');
-  // From then on a raise holds its own account alone: below it nothing is matched, and others trade on.
-  await assert.rejects(take(walletOf(1), 7), /cluster raise/);
-  assert.equal(problem(1), null);
-  assert.deepEqual([mayPlace(1), mayPlace(2)], ['SETTLEMENT_UNHEALTHY', null]);
-  assert.deepEqual(sent.splice(0), ['cancel 1', 'cancel 1']);
-  world.isKnown = true;
-  await take(walletOf(1), 7);
-  assert.deepEqual(sent, [`1 ${walletOf(1)} 7`]);
-  assert.equal(mayPlace(1), null);
 });
