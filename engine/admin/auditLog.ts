@@ -4,7 +4,7 @@
  */
 import { createReadStream, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
+import { linesOf } from '../../shared/base/lines.ts';
 import {
   type AuditHead,
   type AuditKey,
@@ -56,9 +56,8 @@ export class AuditLogCheck {
 
   /** Every line from record `from` on; all lines are checked. */
   async *lines(from: number): AsyncGenerator<string> {
-    const input = createReadStream(this.#path);
     let number = 0;
-    for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+    for await (const text of linesOf(createReadStream(this.#path))) {
       number++;
       // A record that is being written, or that a crash cut off: the exchange sent no answer based on it.
       if (text.startsWith('{') && !text.endsWith('}')) continue;

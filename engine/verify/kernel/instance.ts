@@ -44,10 +44,12 @@ export const PAGE_BYTES = 65_536;
 export const OWN_PAGES = 18;
 
 /**
- * V8 has a second set of compiler phases for WebAssembly, which its later versions always use: the kernel is a tenth to
- * a seventh faster with it (README.md). V8 reads the flag when it compiles, for all threads of the process.
+ * V8 has a second set of compiler phases for WebAssembly: the kernel is a tenth to a seventh faster with it
+ * (README.md). V8 reads the flag when it compiles, for all threads of the process. Later versions always use it, and
+ * have no flag.
  */
-setFlagsFromString('--turboshaft-wasm');
+const HAS_CHOICE = process.versions.v8.startsWith('12.');
+if (HAS_CHOICE) setFlagsFromString('--turboshaft-wasm');
 
 const { WebAssembly } = globalThis as unknown as { WebAssembly: WebAssembly };
 

@@ -3,11 +3,11 @@
  * answer is sent again, which is safe: carrying out a line twice changes nothing the second time.
  */
 import { createReadStream, createWriteStream } from 'node:fs';
-import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ImportReport, MAX_IMPORT_BYTES, MAX_IMPORT_LINES } from '../../../api/catalogue.ts';
+import { linesOf } from '../../../base/lines.ts';
 import type { AdminClient } from '../../admin.ts';
 import { ApiError } from '../../http.ts';
 import { type Output, written } from './terminal.ts';
@@ -65,7 +65,7 @@ async function* partsOf(input: Readable): AsyncGenerator<Part> {
   let firstLine = 1;
   let lines: string[] = [];
   let bytes = 0;
-  for await (const each of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+  for await (const each of linesOf(input)) {
     const line = firstLine === 1 && lines.length === 0 ? withoutMark(each) : each;
     const lineBytes = Buffer.byteLength(line) + 1;
     if (lines.length > 0 && (lines.length === MAX_IMPORT_LINES || bytes + lineBytes > MAX_IMPORT_BYTES)) {
