@@ -92,7 +92,7 @@ async function compare(scope: Scope, place: Place): Promise<ClusterRound[]> {
   for (const exchange of [server, cluster]) {
     assert((await exchange.admin.ledger()).balanced, 'cluster: the money closes after the load');
   }
-  return rounds!;
+  return rounds;
 }
 
 function startLog(scope: Scope, place: Place): Promise<PostgresCluster> {
@@ -123,11 +123,11 @@ async function killLeaders(scope: Scope, count: number): Promise<Takeovers> {
     for (let isAccepted = false; !isAccepted; ) {
       await new Promise((resolve) => setTimeout(resolve, PROBE_EVERY_MS));
       const { headers, body } = trader.client.prepareSigned('POST', '/v1/orders', trader.body(market, order));
-      isAccepted = (await next!.request('POST', '/v1/orders', body, { ...headers })).status === 200;
+      isAccepted = (await next.request('POST', '/v1/orders', body, { ...headers })).status === 200;
     }
     waitsMs.push(performance.now() - startMs);
     await killed;
-    await cluster.awaitLeader([next!]);
+    await cluster.awaitLeader([next]);
     trader = trader.reconnected();
     await cluster.rejoin(leader);
   }

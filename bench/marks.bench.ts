@@ -68,7 +68,7 @@ async function measure(sides: readonly Side[]): Promise<{ rows: Row[]; goals: Go
   }
   const [marks, none] = sides.map((side) => taken.get(side)!);
   const rows = sides.map((side) => rowOf(side, taken.get(side)!));
-  const times = (share: number): number => quantile(marks!.timesMs, share) / quantile(none!.timesMs, share);
+  const times = (share: number): number => quantile(marks.timesMs, share) / quantile(none.timesMs, share);
   return {
     rows: rows.map((row) => ({ ...row, [STOLEN]: stolen })),
     goals: [
@@ -76,10 +76,10 @@ async function measure(sides: readonly Side[]): Promise<{ rows: Row[]; goals: Go
       atMost('p50 with marks / without', times(0.5), MOST_TIMES),
       atMost(
         'median of rounds, p99 with marks / without',
-        median(marks!.p99s.map((ms, at) => ms / none!.p99s[at])),
+        median(marks.p99s.map((ms, at) => ms / none.p99s[at])),
         MOST_TIMES,
       ),
-      atMost('processor time with marks / without', marks!.seconds / none!.seconds, MOST_TIMES),
+      atMost('processor time with marks / without', marks.seconds / none.seconds, MOST_TIMES),
     ],
   };
 }

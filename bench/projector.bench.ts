@@ -120,8 +120,8 @@ function write(journalPath: string, { accounts, orders, end }: Flow): number {
     open.push(placed);
     if (end !== 'cancelled' || open.length <= OPEN) continue;
     const [gone] = open.splice(Math.floor(random() * open.length), 1);
-    add(script, timeMs, (events) => events.closed(gone!.slot, CLOSE_REASON.USER));
-    free.push(gone!.slot);
+    add(script, timeMs, (events) => events.closed(gone.slot, CLOSE_REASON.USER));
+    free.push(gone.slot);
   }
   return ended(script);
 }

@@ -26,7 +26,7 @@ const SEARCH_LENGTH = 200;
 
 export function parametersOf(route: Route, known: Known, cursors: readonly string[]): Parameter[] {
   const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => {
-    const values = pathValues(route.path, name!, known);
+    const values = pathValues(route.path, name, known);
     return { name: `:${name}`, draw: (random: Random) => oneOf(values, random) };
   });
   const { properties = {} } = (route.query ?? {}) as { readonly properties?: Readonly<Record<string, JsonSchema>> };

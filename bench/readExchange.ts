@@ -85,7 +85,7 @@ async function make(scope: Scope, kept: string): Promise<void> {
   const markets: OrderMarket[] = [];
   for (const id of ids.slice(0, SIZES.traded)) {
     const { yes_token_id, no_token_id } = await maker.client.market(id);
-    markets.push({ id, yes_token_id: yes_token_id!, no_token_id: no_token_id!, ticks_per_unit: TICKS });
+    markets.push({ id, yes_token_id: yes_token_id, no_token_id: no_token_id, ticks_per_unit: TICKS });
   }
   await trade(markets, maker, hostile);
   const hashes = await fillBook(markets[0], maker, hostile);
@@ -203,7 +203,7 @@ async function filesOf(server: TestServer): Promise<Known['files']> {
   const text = async (path: string): Promise<string> => (await fetch(server.baseUrl + path)).text();
   const pages = [await text('/'), await text('/docs')].join('\n');
   const named = (prefix: string): string[] => [
-    ...new Set([...pages.matchAll(new RegExp(`"${prefix}([\\w.-]+)[#"]`, 'g'))].map(([, name]) => name!)),
+    ...new Set([...pages.matchAll(new RegExp(`"${prefix}([\\w.-]+)[#"]`, 'g'))].map(([, name]) => name)),
   ];
   return {
     '/assets/:file': named('/assets/'),

@@ -202,14 +202,14 @@ export class Accounting {
       [FEE_ACCOUNT, feeMicro, feeYes, feeNo],
     ] as const;
     const [usdc, yes, no] = [1, 2, 3].map((asset) => parties.reduce((sum, party) => sum + BigInt(party[asset]), 0n));
-    this.#same('a fill is unwound in whole sets', yes!, no!);
-    this.#same('a set is a USDC', usdc!, -yes!);
+    this.#same('a fill is unwound in whole sets', yes, no);
+    this.#same('a set is a USDC', usdc, -yes);
     for (const [of, micro, yesAtomic, noAtomic] of parties) {
       this.purse(of).available += BigInt(micro);
       this.tokens(of, market, OUTCOME.YES).available += BigInt(yesAtomic);
       this.tokens(of, market, OUTCOME.NO).available += BigInt(noAtomic);
     }
-    this.market(market).collateral += yes!;
+    this.market(market).collateral += yes;
     this.feesMicro += BigInt(feeMicro);
     this.feesAtomic += BigInt(feeYes) + BigInt(feeNo);
   }

@@ -83,7 +83,7 @@ async function seenOf(client: Client, cluster: string, clock: Clock): Promise<Se
   const sentMs = clock.nowMs();
   const [about] = (await client.query<Omit<SeenServer, 'clockMs'> & { nowMs: number }>(SERVER)).rows;
   const answerMs = performance.now() - startMs;
-  const { version, nowMs, isStandby, ...rest } = about!;
+  const { version, nowMs, isStandby, ...rest } = about;
   const standbys = isStandby ? [] : (await client.query<DatabaseStandby>(SQL.standbys.text)).rows;
   return {
     ...rest,
@@ -102,7 +102,7 @@ async function seenOf(client: Client, cluster: string, clock: Clock): Promise<Se
 
 async function rightsOf(client: Client): Promise<string[]> {
   const [found] = (await client.query<{ mayCreate: boolean; tables: number; owned: number }>(RIGHTS)).rows;
-  const { mayCreate, tables, owned } = found!;
+  const { mayCreate, tables, owned } = found;
   if (owned < tables) return ['does not own the tables of the log: ALTER TABLE … OWNER TO it'];
   return mayCreate ? [] : ['may not make tables: GRANT CREATE ON SCHEMA public to it'];
 }
@@ -110,7 +110,7 @@ async function rightsOf(client: Client): Promise<string[]> {
 async function clusterOf(client: Client, name: string): Promise<ClusterLook | null> {
   const [there] = (await client.query<{ name: string | null }>("SELECT to_regclass('exchange_leader')::text AS name"))
     .rows;
-  if (there!.name === null) return null;
+  if (there.name === null) return null;
   const ask = async <Row extends object>(text: string): Promise<Row[]> => (await client.query<Row>(text, [name])).rows;
   const [lease] = await ask<Lease>(SQL.lease.text);
   if (lease === undefined) return null;

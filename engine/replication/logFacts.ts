@@ -43,9 +43,9 @@ export async function readFacts(log: Reader, cluster: string, server: string): P
     log.read<DatabaseStandby>(SQL.standbys, []),
     log.read<LeadFormats>(SQL.formats, [cluster]),
   ]);
-  const { system, timeline, lsn, ...size } = about!;
+  const { system, timeline, lsn, ...size } = about;
   const place = { system, timeline, lsn };
-  return { ...size, place, members, handOver: handOver ?? null, database: { server, standbys }, formats: formats! };
+  return { ...size, place, members, handOver: handOver ?? null, database: { server, standbys }, formats: formats };
 }
 
 export async function readHistory(log: Reader, cluster: string): Promise<LogHistory> {
@@ -54,6 +54,6 @@ export async function readHistory(log: Reader, cluster: string): Promise<LogHist
     log.read<LeadNote>(SQL.leads, [cluster]),
     log.read<Base>(SQL.bases, [cluster]),
   ]);
-  const { system, timeline, lsn, ...of } = about!;
+  const { system, timeline, lsn, ...of } = about;
   return { ...of, place: { system, timeline, lsn }, leads, bases };
 }

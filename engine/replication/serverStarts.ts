@@ -118,7 +118,7 @@ export class PostgresRuns implements DatabaseRuns {
   async find(known: readonly string[]): Promise<Runs> {
     const { cluster, holder } = this.#options;
     const [runs] = await this.#log.read<Runs>(SQL.runs, [cluster, holder, known]);
-    return runs!;
+    return runs;
   }
 
   haveAllOf({ ledOn, timeline }: Runs): Promise<boolean> {

@@ -93,8 +93,8 @@ export class SettlementFile {
     if (record.sequence > this.sequence) {
       for (const values of derivedValues(record)) {
         const [shard, sequence] = values as number[];
-        const committed = progress.committed(shard!);
-        if (committed === NOT_KNOWN || committed < sequence!) return false;
+        const committed = progress.committed(shard);
+        if (committed === NOT_KNOWN || committed < sequence) return false;
       }
     }
     this.#recorded!.apply(record);
@@ -138,9 +138,9 @@ export class SettlementFile {
 
   #deriveFrom(values: readonly SqlValue[]): void {
     const [shard, sequence, atMs] = values as number[];
-    this.#derivedMs = atMs!;
+    this.#derivedMs = atMs;
     try {
-      this.#derive(shard!, sequence!);
+      this.#derive(shard, sequence);
     } finally {
       this.#derivedMs = null;
     }

@@ -223,5 +223,5 @@ function clientAt(url: string, answerWithinMs: number) {
 
 function countAt(numbers: readonly number[], index: number, nowMs: number): Count {
   const [admitted, remaining, resetInMs, retryInMs] = numbers.slice(4 * index, 4 * index + 4);
-  return { allowed: admitted === 1, remaining: remaining!, resetMs: nowMs + resetInMs!, retryMs: nowMs + retryInMs! };
+  return { allowed: admitted === 1, remaining: remaining, resetMs: nowMs + resetInMs, retryMs: nowMs + retryInMs };
 }

@@ -61,8 +61,8 @@ export function countLine(line: string, port: number, byNetwork: Map<string, num
   const fields = LINE.exec(line);
   if (fields === null) return;
   const [, localPort, remote, state, inode] = fields;
-  if (inode === NO_INODE || state === LISTENING || Number.parseInt(localPort!, 16) !== port) return;
-  const network = networkOf(remote!);
+  if (inode === NO_INODE || state === LISTENING || Number.parseInt(localPort, 16) !== port) return;
+  const network = networkOf(remote);
   byNetwork.set(network, (byNetwork.get(network) ?? 0) + 1);
 }
 

@@ -58,8 +58,8 @@ export class SessionKeys {
       rows.push(first);
     }
     const [newest] = rows;
-    this.#kid = newest!.kid;
-    this.#privateKey = openSessionKey(this.#masterKey, this.#kid, newest!.sealed_private!);
+    this.#kid = newest.kid;
+    this.#privateKey = openSessionKey(this.#masterKey, this.#kid, newest.sealed_private!);
     this.#verifiers.clear();
     let untilMs = Number.POSITIVE_INFINITY;
     for (const { kid, public_jwk, created_ms } of rows) {

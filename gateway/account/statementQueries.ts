@@ -150,8 +150,8 @@ export class StatementQueries {
       const isTrade = nextMovement === undefined || (nextTrade !== undefined && isBefore(nextTrade, nextMovement));
       if (isTrade) {
         trade++;
-        if (isTradeIn(task.cut, nextTrade!.id))
-          for (const entry of tradeEntries(nextTrade!, task.account)) text.add(entry);
+        if (isTradeIn(task.cut, nextTrade.id))
+          for (const entry of tradeEntries(nextTrade, task.account)) text.add(entry);
       } else {
         movement++;
         if (isMovementIn(task.cut, nextMovement.id)) text.add(movementEntry(nextMovement));

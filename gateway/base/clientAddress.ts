@@ -58,7 +58,7 @@ export function clientOf(peer: Uint8Array, forwardedFor: string, trusted: BlockL
 function addressOf(hop: string): string | null {
   const parts = isIP(hop) === 0 ? WITH_PORT.exec(hop) : null;
   const [address] = (parts?.[1] ?? parts?.[2] ?? hop).split('%');
-  return isIP(address!) === 0 ? null : unmapped(address!);
+  return isIP(address) === 0 ? null : unmapped(address);
 }
 
 /**

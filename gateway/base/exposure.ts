@@ -107,7 +107,7 @@ function trustsEverybody(trustProxy: BlockList, proxies: readonly string[]): boo
 function isTooWide(entry: string): boolean {
   const [address, bits] = entry.split('/');
   if (bits === undefined) return false;
-  const isMapped = isIP(address!) === 6 && Number(bits) >= MAPPED_BITS && isWithin(MAPPED, address!);
+  const isMapped = isIP(address) === 6 && Number(bits) >= MAPPED_BITS && isWithin(MAPPED, address);
   if (isMapped) return Number(bits) - MAPPED_BITS < WIDEST_IPV4_BITS;
-  return Number(bits) < (isIP(address!) === 4 ? WIDEST_IPV4_BITS : WIDEST_IPV6_BITS);
+  return Number(bits) < (isIP(address) === 4 ? WIDEST_IPV4_BITS : WIDEST_IPV6_BITS);
 }

@@ -17,16 +17,16 @@ export function isWithin(networks: BlockList, address: string): boolean {
 
 function tryAdd(list: BlockList, entry: string): boolean {
   const [address, prefixText, ...rest] = entry.split('/');
-  const version = isIP(address!);
+  const version = isIP(address);
   // A zone names an interface of this machine and is not part of a remote address.
-  if (version === 0 || rest.length > 0 || address!.includes('%')) return false;
+  if (version === 0 || rest.length > 0 || address.includes('%')) return false;
   const family = version === 4 ? 'ipv4' : 'ipv6';
   if (prefixText === undefined) {
-    list.addAddress(address!, family);
+    list.addAddress(address, family);
     return true;
   }
   const prefix = /^[0-9]{1,3}$/.test(prefixText) ? Number(prefixText) : Number.NaN;
   if (!(prefix <= (version === 4 ? IPV4_BITS : IPV6_BITS))) return false;
-  list.addSubnet(address!, prefix, family);
+  list.addSubnet(address, prefix, family);
   return true;
 }

@@ -73,7 +73,7 @@ export class OnRamps {
       return;
     }
     // A fork may still take it back, and the provider may then send another one.
-    if (rail.takesBlocksBack && !isFinal(transaction!.block!, await rail.head())) return;
+    if (rail.takesBlocksBack && !isFinal(transaction.block!, await rail.head())) return;
     // The provider may have named another one in the meantime.
     if (session.txHash !== txHash) return;
     if (owner === undefined) {

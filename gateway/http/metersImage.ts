@@ -56,7 +56,7 @@ export function addImage(sum: RequestMeters, image: MetersImage, routeOf: RouteO
   sum.counts.ofUnnamedProxies += image.ofUnnamedProxies;
   for (const [route, [total, ...ofStages]] of image.times) {
     const times = sum.times.of(find(route));
-    times.total.add(total!);
+    times.total.add(total);
     for (const [index, cells] of ofStages.entries()) times.stages[STAGES[index]].add(cells);
   }
   for (const [bucket, count] of image.turns.entries()) sum.turns.counts[bucket] += count;

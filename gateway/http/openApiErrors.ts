@@ -136,7 +136,7 @@ export class ErrorResponses {
     if (name === undefined) {
       const [only] = keys;
       const ofOperation = `${id!.replace(/^./, (first) => first.toUpperCase())}${STATUS_WORDS[Number(status)]}`;
-      name = NAMES.get(all) ?? (keys.length === 1 ? toPascalCase(only!) : ofOperation);
+      name = NAMES.get(all) ?? (keys.length === 1 ? toPascalCase(only) : ofOperation);
       this.#names.set(all, name);
       this.#written[name] = responseOf(status, keys);
     }

@@ -227,7 +227,7 @@ function securityOf(route: FullSpec): Document {
 
 function withKey(scopes: readonly string[]): readonly Document[] {
   const [first, ...rest] = ['apiKey', 'passphrase', 'timestamp', 'signature'];
-  const version1 = { [first!]: scopes, ...Object.fromEntries(rest.map((name) => [name, []])) };
+  const version1 = { [first]: scopes, ...Object.fromEntries(rest.map((name) => [name, []])) };
   return [{ ...version1, signingVersion: [], nonce: [] }, version1];
 }
 

@@ -105,5 +105,5 @@ function readStored(platform: Platform): Stored {
 function openFirst(configured: Contracts, platform: Platform): SigningContract {
   if (platform.domain === undefined) platform.fixDomain(describe(configured));
   const [, exchange, chainId] = DOMAIN_FORM.exec(platform.domain!)!;
-  return { exchange: exchange!, chainId: Number(chainId) };
+  return { exchange: exchange, chainId: Number(chainId) };
 }

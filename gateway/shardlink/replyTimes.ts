@@ -27,6 +27,6 @@ export class ReplyTimes {
 }
 
 function kindOf(type: CommandType): number {
-  if (type === PLACE.TYPE || type === REPLACE.TYPE) return AS_PLACE!;
-  return type === CANCEL.TYPE || type === CANCEL_MANY.TYPE ? AS_CANCEL! : AS_OTHER!;
+  if (type === PLACE.TYPE || type === REPLACE.TYPE) return AS_PLACE;
+  return type === CANCEL.TYPE || type === CANCEL_MANY.TYPE ? AS_CANCEL : AS_OTHER;
 }

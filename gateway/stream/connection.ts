@@ -268,7 +268,7 @@ export class Connection implements FrameSink, CatchingUp, OrderConnection {
   /** Sends some of the missing frames of the next subscription. */
   step(): number {
     const [subscription] = this.#catchingUp;
-    if (subscription!.catchUp(this.#host.nowMs())) this.#catchingUp.delete(subscription!);
+    if (subscription.catchUp(this.#host.nowMs())) this.#catchingUp.delete(subscription);
     let bytes = 0;
     for (const frame of this.#outbox) bytes += frame.length;
     this.flush();

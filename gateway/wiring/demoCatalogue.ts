@@ -97,7 +97,7 @@ function pairsOf(teams: readonly Competitor[], round: number): [Competitor, Comp
   const [first, ...others] = teams;
   // In the first round neighbours in the list meet.
   const seats = others.map((_, seat) => others[(seat + round) % others.length]);
-  const row = [first!, ...seats];
+  const row = [first, ...seats];
   return Array.from({ length: row.length / 2 }, (_, at) => [row[2 * at], row[2 * at + 1]]);
 }
 

@@ -27,11 +27,11 @@ export function settingsOfUnit(path: string): Settings {
   const credentials = new Map<string, string>();
   for (const line of [path, ...changesOf(path)].flatMap((file) => unfolded(file).split('\n'))) {
     const [, key, value] = /^(\w+)=(.*)$/.exec(line.trim()) ?? [];
-    if (key === 'Environment') Object.assign(settings, assignmentsIn(value!));
-    if (key === 'EnvironmentFile' && value !== '') Object.assign(fromFiles, settingsOfFile(value!));
+    if (key === 'Environment') Object.assign(settings, assignmentsIn(value));
+    if (key === 'EnvironmentFile' && value !== '') Object.assign(fromFiles, settingsOfFile(value));
     if (key !== 'LoadCredential') continue;
-    const [name, source] = value!.split(/:(.*)/);
-    if (source !== undefined) credentials.set(name!, source);
+    const [name, source] = value.split(/:(.*)/);
+    if (source !== undefined) credentials.set(name, source);
   }
   // A file overrides the unit, as in systemd.
   for (const [name, text] of Object.entries(Object.assign(settings, fromFiles))) {

@@ -69,7 +69,7 @@ export class ChainNodes implements Rpc {
   async #aboutOneBlock(method: string, params: readonly unknown[]): Promise<readonly unknown[]> {
     const at = BLOCK_AT[method];
     const tag = at === undefined ? null : params[at];
-    return isTag(tag) ? params.with(at!, (await this.#at(tag))['number']) : params;
+    return isTag(tag) ? params.with(at, (await this.#at(tag))['number']) : params;
   }
 
   /** The block of a tag, used for successive questions. */

@@ -248,11 +248,7 @@ export class Relay {
     const [, owner, word] = topicsOf(from, nonce);
     const found = logs.find(
       ({ address, topics: [event, ...rest] }) =>
-        isSuccess &&
-        address === this.#token.address &&
-        EVENTS.includes(event!) &&
-        rest[0] === owner &&
-        rest[1] === word,
+        isSuccess && address === this.#token.address && EVENTS.includes(event) && rest[0] === owner && rest[1] === word,
     );
     return found === undefined ? null : stateOf(found.topics[0]);
   }

@@ -65,7 +65,7 @@ export function linkAfter(bytes: Uint8Array): Uint8Array {
 
 /** The names of the parameters, each once, in order; empty if the statement's parameters have no names. */
 export function parameterNames(sql: string): readonly string[] {
-  return [...new Set([...sql.matchAll(/[$@:]([A-Za-z_]\w*)/g)].map(([, name]) => name!))];
+  return [...new Set([...sql.matchAll(/[$@:]([A-Za-z_]\w*)/g)].map(([, name]) => name))];
 }
 
 /**

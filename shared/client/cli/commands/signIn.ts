@@ -136,7 +136,7 @@ async function keyFromPerson(context: Context): Promise<Credentials> {
   const given = credentialsFrom(context.terminal.env);
   if (given !== null) return given;
   const [keyId, secret, passphrase] = await ask(context, 'Key id: ', 'Secret: ', 'Passphrase: ');
-  return { keyId: keyId!, secret: secret!, passphrase: passphrase! };
+  return { keyId: keyId, secret: secret, passphrase: passphrase };
 }
 
 async function ask({ terminal }: Context, ...questions: readonly string[]): Promise<string[]> {
