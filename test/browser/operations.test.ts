@@ -184,6 +184,7 @@ test('an account is found by its wallet and frozen', { skip }, async () => {
   await dialog.getByRole('button', { name: 'Freeze' }).click();
   await page.locator('.facts strong', { hasText: 'frozen' }).waitFor();
   await page.getByText('The account is frozen.').waitFor();
+  await page.getByText('Freeze: done. 0 orders cancelled.').waitFor();
 });
 
 test('queues of cashing in and out, and a session with what happened to it', { skip }, async () => {

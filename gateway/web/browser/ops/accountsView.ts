@@ -9,6 +9,7 @@ import { units } from '../format.ts';
 import { ToCome } from '../toCome.ts';
 import { Action } from './action.ts';
 import { restricting } from './consequences.ts';
+import { amountOf } from './numbers.ts';
 import type { ViewProps } from './view.ts';
 
 const REFRESH_SECONDS = 5;
@@ -72,8 +73,15 @@ function AccountPanel({ id, client, operator }: ViewProps & { readonly id: strin
       ([state, label]) => html`<${Action} key=${state} client=${client} operator=${operator} needs="treasury"
         label=${label} isDangerous=${state !== 'active'} path=${`/admin/users/${id}/state`}
         closed=${user.state === state ? `The account is ${state}.` : null}
-        confirm=${restricting(state, user)} run=${() => client.setAccountState(id, state)}
+        confirm=${restricting(state, user)} run=${() => restrict(client, id, state)}
         onDone=${() => setRound((before) => before + 1)} />`,
     )}</div>
   </section>`;
+}
+
+/** @returns what the change has cancelled, in words */
+async function restrict(client: AdminClient, id: string, state: AccountStateName): Promise<string> {
+  const { orders_cancelled: cancelled, is_complete: isComplete } = await client.setAccountState(id, state);
+  const rest = isComplete ? '' : ' A shard is away: it cancels the others before it trades again.';
+  return `${amountOf(cancelled, 'order')} cancelled.${rest}`;
 }

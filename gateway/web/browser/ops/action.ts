@@ -23,6 +23,7 @@ type ActionProps = {
   readonly confirm: string;
   /** The address of the change, or its beginning, by which the audit log is asked for its entry. */
   readonly path: string;
+  /** A text that it resolves to is shown as the result. */
   readonly run: () => Promise<unknown>;
   readonly isDangerous?: boolean;
   /** Another reason why the button is disabled now. */
@@ -87,8 +88,9 @@ function OutcomeText({ outcome: { text, isError, entry } }: { readonly outcome: 
 
 async function outcomeOf(run: () => Promise<unknown>, label: string): Promise<Outcome> {
   try {
-    await run();
-    return { text: `${label}: done.`, isError: false };
+    const result = await run();
+    const text = typeof result === 'string' ? `${label}: done. ${result}` : `${label}: done.`;
+    return { text, isError: false };
   } catch (error) {
     if (error instanceof ApprovalNeededError) {
       return { text: 'A second operator has to approve this: it waits under Approvals.', isError: false };

@@ -39,11 +39,16 @@ export function Chart({ title, times, lines, format, children }: ChartProps): VN
   const data = [times, ...lines.map(({ values }) => values)] as unknown as UPlot.AlignedData;
   const newest = useRef(data);
   newest.current = data;
+  const spanOf = (): [number, number] => {
+    const [drawn] = newest.current;
+    const to = drawn.at(-1) ?? 0;
+    return [Math.min(drawn[0] ?? to, to - LEAST_SPAN_SEC), to];
+  };
   const shape = lines.map(({ name }) => name).join();
   useEffect(() => {
     const draw = (): void => {
       plot.current?.destroy();
-      plot.current = new UPlot(optionsOf(place.current!, lines.length, format), newest.current, place.current!);
+      plot.current = new UPlot(optionsOf(place.current!, lines.length, format, spanOf), newest.current, place.current!);
     };
     const resized = new ResizeObserver(([entry]) => {
       plot.current?.setSize({ width: entry.contentRect.width, height: HEIGHT });
@@ -84,8 +89,16 @@ function timeOf(tickSec: number): string {
   return (tickSec % 60 === 0 ? CLOCK : CLOCK_SECONDS).format(tickSec * 1000);
 }
 
-/** Colours come from the style sheet, which handles dark and light. */
-function optionsOf(place: HTMLElement, lines: number, format: ChartProps['format']): UPlot.Options {
+/**
+ * Colours come from the style sheet, which handles dark and light.
+ * @param spanOf returns the first and the last time of the axis; of a single report uPlot knows none
+ */
+function optionsOf(
+  place: HTMLElement,
+  lines: number,
+  format: ChartProps['format'],
+  spanOf: () => [number, number],
+): UPlot.Options {
   const style = getComputedStyle(place);
   const colour = (name: string): string => style.getPropertyValue(name);
   const axis = { stroke: colour('--quiet'), grid: { stroke: colour('--line'), width: 1 }, ticks: { show: false } };
@@ -95,7 +108,7 @@ function optionsOf(place: HTMLElement, lines: number, format: ChartProps['format
     legend: { show: false },
     cursor: { show: false },
     scales: {
-      x: { range: (_, from, to) => [Math.min(from, to - LEAST_SPAN_SEC), to] },
+      x: { range: spanOf },
       y: { range: (_, _from, to) => [0, to > 0 ? to * 1.1 : 1] },
     },
     series: [

@@ -77,7 +77,8 @@ function membersText({ cluster }: Operations): string {
   const lead = leader === null ? 'No member leads' : `${leader.member} leads`;
   const others = members.filter(({ member }) => member !== leader?.member);
   const following = others.map(({ member, behind_rows: behind, silent_seconds: silent }) => {
-    return `${member} is ${amountOf(behind ?? 0, 'row')} behind, last seen ${age(silent)} ago`;
+    const seen = silent < 1 ? 'seen just now' : `last seen ${age(silent)} ago`;
+    return `${member} is ${amountOf(behind ?? 0, 'row')} behind, ${seen}`;
   });
   const going = next === null ? '' : ` The lead goes to ${next.member}.`;
   return `${[lead, ...(following.length === 0 ? ['no other reports'] : following)].join('; ')}.${going}`;

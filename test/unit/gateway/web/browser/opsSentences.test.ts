@@ -99,6 +99,26 @@ test('each part says in a sentence how it stands', () => {
   );
   assert.equal(stateOf('Backups', {}, null), 'well: Not known yet.');
   assert.equal(stateOf('Members', {}), 'well: One machine: nothing takes over from it.');
+  const member = { address: 'http://a', version: '1', reads: [], disk_low: false, problem: null, applied_position: 1 };
+  const cluster = {
+    ...{ leader: { member: 'a', address: 'http://a', epoch: 3 }, hand_over: { member: 'b', accepted: true } },
+    ...{
+      role: 'leader',
+      stale_seconds: null,
+      log: { problem: null, oldest_wait_seconds: 0, bytes: 1 },
+      database: null,
+    },
+    members: [
+      { ...member, member: 'a', role: 'leader', behind_rows: null, silent_seconds: 0.1 },
+      { ...member, member: 'b', role: 'standby', behind_rows: 1, silent_seconds: 0.4 },
+      { ...member, member: 'c', role: 'standby', behind_rows: 20, silent_seconds: 130 },
+    ],
+  } as unknown as Operations['cluster'];
+  assert.equal(
+    stateOf('Members', { cluster }),
+    'well: a leads; b is 1 row behind, seen just now; c is 20 rows behind, last seen 2 minutes ago. ' +
+      'The lead goes to b.',
+  );
   assert.equal(stateOf('Chain', {}), 'well: None: the ledger of this exchange is final.');
   assert.match(stateOf('Surroundings', { audit_written: false }), /^bad: The audit log is not written\./);
 });
