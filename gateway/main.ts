@@ -46,11 +46,13 @@ async function main(): Promise<void> {
   const { openDemoRamp, startDemoRamp, withDemoRamp } = await import('./wiring/demoRamp.ts');
   const ramp = settings.demo ? await openDemoRamp(settings) : null;
   const config = ramp === null ? settings : withDemoRamp(settings, ramp);
+  const demo = config.demo ? await import('./wiring/demo.ts') : null;
+  const past = demo?.pastOfDemo(config, log) ?? null;
   const { Exchange } = await import('./wiring/exchange.ts');
   const onFatal = (error: unknown): void => fail(log, error, config.cluster === null ? EXIT_SOFTWARE : EXIT_AGAIN);
-  const exchange = await Exchange.start({ config, clock: systemClock, log, lines: out, onFatal });
+  const exchange = await Exchange.start({ config, clock: systemClock, log, lines: out, onFatal, past });
   stopInOrder(exchange, log);
-  const opened = config.demo ? await (await import('./wiring/demo.ts')).openDemo(exchange, log) : null;
+  const opened = (await demo?.openDemo(exchange, log, past)) ?? null;
   const flows = config.demoFlow && opened?.demo.flow !== undefined;
   const { token, isNew } = exchange.stores.control.adminToken;
   const lines = banner({

@@ -21,9 +21,10 @@ type FlowNames = {
   readonly deeper?: readonly string[];
   readonly broad?: string;
   readonly takers: readonly string[];
+  readonly past?: readonly string[];
 };
 
 /** The names of the flow's accounts, which are no visitor's. */
-export function flowAccounts({ maker, deeper = [], broad, takers }: FlowNames): string[] {
-  return [maker, ...deeper, ...(broad === undefined ? [] : [broad]), ...takers];
+export function flowAccounts({ maker, deeper = [], broad, takers, past = [] }: FlowNames): string[] {
+  return [maker, ...deeper, ...(broad === undefined ? [] : [broad]), ...takers, ...past];
 }

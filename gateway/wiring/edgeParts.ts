@@ -25,6 +25,13 @@ import type { Stream } from '../stream/stream.ts';
 import type { Stores } from './stores.ts';
 import { verifyThreadsOf } from './verifyThreads.ts';
 
+/** The client of Redis is a tenth of all code, so a start without Redis does not load it. */
+export async function openSharedCounters({ redisUrl }: Config, log: Logger): Promise<RedisCounterStore | null> {
+  if (redisUrl === null) return null;
+  const { RedisCounterStore } = await import('../access/redisCounterStore.ts');
+  return new RedisCounterStore(redisUrl, log);
+}
+
 export function makeConnectionLimits(config: Config, shards: number, clock: Clock, log: Logger): ConnectionLimits {
   return new ConnectionLimits({
     total: mostConnections(config, shards, log),

@@ -37,6 +37,7 @@ import { refuse } from '../http/respond.ts';
 import { ClusterControl } from '../operator/clusterControl.ts';
 import { AdminFeed } from '../operator/feed.ts';
 import { Edge } from './edge.ts';
+import { openSharedCounters } from './edgeParts.ts';
 import { EngineThreads } from './engineThreads.ts';
 import type { GatewayRecords } from './gatewayRecords.ts';
 import { Lifecycle } from './lifecycle.ts';
@@ -62,6 +63,8 @@ type ExchangeOptions = {
   readonly lines: Lines;
   /** Called if the process has to end and start again. */
   readonly onFatal: (error: unknown) => void;
+  /** Of the first start of a demo: what happens before the port opens, at the times of another clock (demoPast.ts). */
+  readonly past?: { readonly clock: Clock; readonly live: (exchange: Exchange) => Promise<void> } | null;
 };
 
 /** The objects that a start opens first. */
@@ -77,12 +80,13 @@ type Opened = {
 
 export class Exchange {
   readonly config: Config;
+  /** The clock of commands and records; the edge measures by that of the machine. */
   readonly clock: Clock;
   readonly stores: Stores;
   readonly trading: Trading;
   port = 0;
   readonly #log: Logger;
-  readonly #onFatal: ExchangeOptions['onFatal'];
+  readonly #options: ExchangeOptions;
   readonly #records: GatewayRecords | null;
   readonly #lifecycle = new Lifecycle();
   readonly #feed = new AdminFeed();
@@ -105,9 +109,9 @@ export class Exchange {
     const secrets = options.config.chain === null ? null : openChainKeys(options.config.chain);
     const [member, rejoin] = await openMember(options);
     const cluster = member && { isFollowing: isOfCluster(member, options.config) };
-    const stores = new Stores(options.config, options.clock, options.log, cluster);
+    const stores = new Stores(options.config, options.past?.clock ?? options.clock, options.log, cluster);
     await rejoin(stores);
-    const sharedCounters = await openSharedCounters(options);
+    const sharedCounters = await openSharedCounters(options.config, options.log);
     const rehearsal = Rehearsal.prepare(options.config, stores.control.shards, options.log);
     await rehearsal?.begin();
     const exchange = new Exchange(options, { stores, member, sharedCounters, rehearsal, secrets });
@@ -116,15 +120,16 @@ export class Exchange {
   }
 
   private constructor(options: ExchangeOptions, { stores, member, sharedCounters, rehearsal, secrets }: Opened) {
-    const { config, clock, log, onFatal } = options;
+    const { config, log, onFatal, past } = options;
+    const clock = past?.clock ?? options.clock;
     const lifecycle = this.#lifecycle;
     const feed = this.#feed;
     // The stores are open and control.db is locked, so a process that used this directory before has ended by now.
-    this.#startedSec = Math.floor(clock.nowMs() / 1000);
+    this.#startedSec = Math.floor(options.clock.nowMs() / 1000);
+    this.#options = options;
     this.config = config;
     this.clock = clock;
     this.#log = log;
-    this.#onFatal = onFatal;
     this.stores = stores;
     this.#member = member;
     const replication = member?.replicas.memory ?? null;
@@ -158,7 +163,7 @@ export class Exchange {
     });
     const onRefused = (why: string): void => onFatal(new Error(why));
     this.#edge = new Edge({
-      ...{ config, clock, log, lines: options.lines, stores },
+      ...{ config, clock: options.clock, log, lines: options.lines, stores },
       trading: this.trading,
       threads: this.#threads,
       feed,
@@ -238,7 +243,7 @@ export class Exchange {
       await this.#edge.reloadTls();
       this.#log.info('new connections get the certificate that the files have now');
     } catch (error) {
-      if (error instanceof DoorClosedError) this.#onFatal(error);
+      if (error instanceof DoorClosedError) this.#options.onFatal(error);
       else this.#log.error({ err: error }, 'the new certificate could not be used: the old one stays');
     }
   }
@@ -323,7 +328,7 @@ export class Exchange {
     this.#lifecycle.phase = 'standby';
     this.port = await this.#edge.listen();
     this.#periodicTasks.startReading();
-    void member.leading.then(() => this.#lead(member)).catch((error) => this.#onFatal(error));
+    void member.leading.then(() => this.#lead(member)).catch((error) => this.#options.onFatal(error));
   }
 
   /** This member leads: everything that the log holds is applied, and this member has the lease (MEMBERSHIP-1). */
@@ -355,7 +360,7 @@ export class Exchange {
     const isStopped = (): boolean => this.#lifecycle.isDraining;
     const firstKeys = awaitFirstKeys({ answers: this.#edge.answers, queries, progress, isStopped, log: this.#log });
     await Promise.all([
-      awaitNonceWindow(this.#startedSec, this.clock),
+      awaitNonceWindow(this.#startedSec, this.#options.clock),
       // The queries run one after the other: for two at once the pool would start its second thread.
       Promise.all([awaitReadModel(progress, control.catalog.revisions.current), firstKeys]).then(() =>
         this.#periodicTasks.refreshAllVolumes(),
@@ -368,6 +373,7 @@ export class Exchange {
       trading.feeds.start();
       this.#edge.stream.start();
     } else if (!(await trading.feeds.lead())) this.#log.warn('private frames of the last rows are sent later');
+    await this.#options.past?.live(this);
     trading.deadMansSwitch.start();
     this.#lifecycle.phase = 'ready';
     if (this.#member === null) this.port = await this.#edge.listen();
@@ -387,11 +393,4 @@ export class Exchange {
     const call = context instanceof Call ? context : memberOf(context, 'call');
     if (call instanceof Call) refuse(call, { row: ERRORS.INTERNAL_ERROR });
   }
-}
-
-/** The client of Redis is a tenth of all code, so a start without Redis does not load it. */
-async function openSharedCounters({ config, log }: ExchangeOptions): Promise<RedisCounterStore | null> {
-  if (config.redisUrl === null) return null;
-  const { RedisCounterStore } = await import('../access/redisCounterStore.ts');
-  return new RedisCounterStore(config.redisUrl, log);
 }

@@ -12,6 +12,8 @@ import type { Sample } from '../../gateway/web/browser/ops/measure.ts';
 import { problemsOf } from '../../gateway/web/browser/ops/problems.ts';
 import { ExchangeClient } from '../../shared/client/client.ts';
 import { MarketMaker } from '../../shared/client/examples/marketMaker.ts';
+import { DAY_MS } from '../../shared/tables/buckets.ts';
+import { assertWhole } from '../support/adminProgram.ts';
 import { onLedgerOnly } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { fileScope } from '../support/fileScope.ts';
@@ -140,24 +142,50 @@ async function problemsDuring(server: TestServer, ms: number): Promise<string[]>
 
 const demoOptions = onLedgerOnly('`npm run demo -- --chain` has accounts of its own; test/chain/demo tests it');
 
+/** Every open event has a book with two sides and trades before today: the exchange has just started. */
+async function assertHasPast({ baseUrl }: TestServer, marketIds: readonly string[]): Promise<void> {
+  const client = new ExchangeClient({ baseUrl });
+  for (let [offset, total] = [0, 1]; offset < total; offset += 50) {
+    const page = await client.browseEvents({ limit: 50, offset, core_lines: true, quotes: true });
+    if (!('events' in page)) throw new Error('the answer has events');
+    total = page.total;
+    for (const { slug, quotes = {} } of page.events) {
+      assert.ok(
+        Object.values(quotes).some((quote) => quote.last_price !== null),
+        `${slug} has been traded`,
+      );
+      const isQuoted = Object.values(quotes).some(({ best_bid, best_ask }) => best_bid !== null && best_ask !== null);
+      assert.ok(isQuoted || marketIds.some((id) => id in quotes), `${slug} has a price, or soon from the flow`);
+    }
+  }
+  const { candles } = await client.candles(marketIds[0]!, { interval: '1d' });
+  assert.ok(candles[0]!.start * 1000 < Date.now() - 5 * DAY_MS, 'a chart of a week is there');
+}
+
 test('a demo is traded in by its own accounts, without a refusal and a problem on /ops', demoOptions, async () => {
+  const startedMs = Date.now();
   const demo = await startServer({ after }, { ...DEMO, DEMO: 'on', DEMO_FLOW: 'on', RATE_LIMITS: 'on' });
   const measured = async (name: string): Promise<number> => {
     const text = await (await fetch(`${demo.baseUrl}/metrics`)).text();
     return Number(new RegExp(`^${name}(?:{.*})? (.*)$`, 'm').exec(text)![1]);
   };
   const file = JSON.parse(readFileSync(join(demo.dataDir, 'demo.json'), 'utf8'));
-  await eventually('quotes of every maker', async () => (await measured('exchange_open_orders')) > 150);
+  await assertHasPast(demo, file.flow.market_ids);
+  const ofBreadth = 2 * Object.keys(file.flow.values).length;
+  await eventually('quotes of every maker', async () => (await measured('exchange_open_orders')) > ofBreadth + 50);
   assert.equal(await measured('exchange_connections_refused_total'), 0, 'the flow leaves room for visitors');
   await eventually('a trade of the flow', async () => {
     // Within the limit of an address.
     await sleep(500);
     const { body } = await demo.request('GET', '/v1/markets/fills/recent');
-    return body.fills.some((fill: { market_id: string }) => file.flow.market_ids.includes(fill.market_id));
+    return body.fills.some(({ market_id, filled_at }: { market_id: string; filled_at: string }) => {
+      return file.flow.market_ids.includes(market_id) && Date.parse(filled_at) > startedMs;
+    });
   });
   assert.ok(!file.flow.market_ids.includes(file.market_id), 'the market of the printed order is left alone');
   const [listed] = file.flow.market_ids;
   await eventually('several levels of each side', async () => {
+    await sleep(500);
     const { body } = await demo.request('GET', `/v1/orders/book/${listed}`);
     return body.bids.length >= 3 && body.asks.length >= 3;
   });
@@ -170,4 +198,6 @@ test('a demo is traded in by its own accounts, without a refusal and a problem o
   assert.ok(programs.length > 0 && programs.every(isRunning));
   await demo.kill();
   await eventually('the end of its programs', async () => !programs.some(isRunning));
+  // Its past says nothing that the journals do not.
+  await assertWhole(demo.dataDir);
 });

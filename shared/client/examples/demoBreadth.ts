@@ -8,50 +8,58 @@ import { tickToPrice } from '../../base/units.ts';
 import type { ExchangeClient } from '../client.ts';
 import { draftOrder, type OrderMarket } from '../order.ts';
 import type { OrderSigner } from '../orderSigner.ts';
-import type { BrowseQuery, Market, PlacementBody } from '../types.ts';
+import type { Market, PlacementBody } from '../types.ts';
 
 type BreadthExchange = Pick<ExchangeClient, 'browseEvents' | 'bbos' | 'orderMarket' | 'placeOrders'>;
 type Quoted = Pick<Market, 'id' | 'fee_bps'>;
 
-const SIZE = '20';
-/** A quoted market takes up to that many dollars: its maker has funds for this many markets. */
-const MOST_MARKETS = 330;
-/** All results of one question, or one line of a kind. */
-const MOST_RESULTS = 3;
+/** Markets of a game that are about numbers, even where its results exclude each other. */
+const LINES: ReadonlySet<string> = new Set(['total', 'spread']);
+
+/** Tokens of each order. */
+export const BREADTH_SIZE = '20';
+/** A quoted market takes up to that many dollars. */
+const MOST_MARKETS = 600;
+const EVENTS_AT_ONCE = 100;
 const BBOS_AT_ONCE = 50;
 const ORDERS_AT_ONCE = 14;
 /** Visitors share the limits of the address: after each market and each group of orders the others go first. */
 const PAUSE_MS = 120;
-/** The events that a front page shows first in each of its orders. */
-const PAGES: readonly Partial<BrowseQuery>[] = [
-  { sort: 'start', limit: 100 },
-  { sort: 'ending', limit: 60 },
-  { sort: 'new', limit: 60 },
-];
 const LEAST_VALUE = 0.06;
 
 /** Markets with the value of Yes. */
 export type Breadth = ReadonlyMap<string, { readonly market: Quoted; readonly value: number }>;
+/** The values of the markets that the demo has chosen already. */
+type Known = Readonly<Record<string, number>>;
 
-/** Chooses the markets: a few of each event that a visitor sees first. The same catalogue gives the same values. */
-export async function chooseMarkets(exchange: BreadthExchange, isTaken: (id: string) => boolean): Promise<Breadth> {
-  const chosen = new Map<string, { market: Quoted; value: number }>();
-  for (const page of PAGES) {
-    const answer = await exchange.browseEvents({ ...page, core_lines: true });
-    if (!('events' in answer)) continue;
+/**
+ * Chooses the markets: of each event all results of one question, and one line of each kind. No event has two kinds
+ * while another has none. The same catalogue gives the same values.
+ */
+export async function chooseMarkets(
+  exchange: BreadthExchange,
+  isTaken: (id: string) => boolean,
+  known: Known = {},
+): Promise<Breadth> {
+  /** By how many of the same event go before them. */
+  const turns: { market: Quoted; value: number }[][] = [];
+  for (let offset = 0; ; offset += EVENTS_AT_ONCE) {
+    const answer = await exchange.browseEvents({ limit: EVENTS_AT_ONCE, offset, core_lines: true });
+    if (!('events' in answer)) break;
     for (const event of answer.events) {
-      for (const { type, markets } of event.market_groups) {
-        const areExclusive = event.external_event_mutually_exclusive === true && type !== 'total';
-        const active = markets.filter(({ status }) => status === 'active').slice(0, areExclusive ? MOST_RESULTS : 1);
-        const values = valuesOf(active, areExclusive);
-        for (const [at, market] of active.entries()) {
-          const isFull = chosen.size >= MOST_MARKETS || isTaken(market.id);
-          if (!isFull) chosen.set(market.id, { market, value: values[at] });
-        }
+      for (const [turn, { type, markets }] of event.market_groups.entries()) {
+        const areExclusive = event.external_event_mutually_exclusive === true && !LINES.has(type);
+        const active = markets.filter(({ status }) => status === 'active');
+        const chosen = areExclusive ? active : active.slice(0, 1);
+        const values = valuesOf(chosen, areExclusive);
+        turns[turn] ??= [];
+        turns[turn].push(...chosen.map((market, at) => ({ market, value: known[market.id] ?? values[at] })));
       }
     }
+    if (answer.events.length < EVENTS_AT_ONCE) break;
   }
-  return chosen;
+  const free = turns.flat().filter(({ market }) => !isTaken(market.id));
+  return new Map(free.slice(0, MOST_MARKETS).map((each) => [each.market.id, each]));
 }
 
 /** Chances of the results of one question add up to one. */
@@ -62,8 +70,14 @@ export function valuesOf(markets: readonly { readonly id: string }[], areExclusi
   return drawn.map((value) => value / sum);
 }
 
+/** The price of an order for Yes, and of one for No, around the value: in ticks of the outcome that is bought. */
+export function quotesAround(value: number, ticksPerUnit: number): { readonly yes: number; readonly no: number } {
+  const ticks = ticksOf(value, ticksPerUnit);
+  return { yes: ticks - 1, no: ticksPerUnit - ticks - 1 };
+}
+
 /** From 0 to 1, the same for the same id. */
-function shareOf(id: string): number {
+export function shareOf(id: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < id.length; at++) hash = Math.imul(hash ^ id.charCodeAt(at), 0x01000193) >>> 0;
   return (Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d) >>> 0) / 2 ** 32;
@@ -105,14 +119,14 @@ export async function quoteAll(
         grids.set(market_id, market);
         await sleep(PAUSE_MS);
       }
-      const ticks = ticksOf(value, market.ticks_per_unit);
+      const quotes = quotesAround(value, market.ticks_per_unit);
       const add = (outcomeIndex: Outcome, priceTicks: number): void => {
         const price = tickToPrice(priceTicks, market.ticks_per_unit);
-        const order = { market, outcomeIndex, side: 'BUY', price, size: SIZE, feeRateBps } as const;
+        const order = { market, outcomeIndex, side: 'BUY', price, size: BREADTH_SIZE, feeRateBps } as const;
         bodies.push(signer.sign(draftOrder({ ...order, postOnly: true })).body);
       };
-      if (best_bid === null) add(OUTCOME.YES, ticks - 1);
-      if (best_ask === null) add(OUTCOME.NO, market.ticks_per_unit - ticks - 1);
+      if (best_bid === null) add(OUTCOME.YES, quotes.yes);
+      if (best_ask === null) add(OUTCOME.NO, quotes.no);
       if (bodies.length >= ORDERS_AT_ONCE) await placeAll();
     }
   }
@@ -121,6 +135,6 @@ export async function quoteAll(
 }
 
 /** There is a step on either side. */
-function ticksOf(value: number, ticksPerUnit: number): number {
+export function ticksOf(value: number, ticksPerUnit: number): number {
   return Math.min(Math.max(Math.round(value * ticksPerUnit), 2), ticksPerUnit - 2);
 }

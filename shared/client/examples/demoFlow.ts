@@ -18,8 +18,15 @@ import { take } from './demoTaker.ts';
 import { type MakerSettings, MarketMaker } from './marketMaker.ts';
 
 type Account = { name: string; key_id: string; secret: string; passphrase: string; private_key: string };
-/** A demo of an earlier version has none that quote deeper, and none that quotes the other markets. */
-type Flow = { maker: string; deeper?: string[]; broad?: string; takers: string[]; market_ids: string[] };
+/** A demo of an earlier version has none that quote deeper, none that quotes the other markets, and no values. */
+type Flow = {
+  maker: string;
+  deeper?: string[];
+  broad?: string;
+  takers: string[];
+  market_ids: string[];
+  values?: Record<string, number>;
+};
 type Demo = { base_url: string; accounts: Account[]; flow?: Flow };
 
 const SETTINGS = {
@@ -95,7 +102,7 @@ function someOf(ids: readonly string[]): readonly string[] {
 async function quoteBroadly(
   demo: Demo,
   account: Account,
-  isTaken: (id: string) => boolean,
+  choose: (client: ExchangeClient) => Promise<Breadth>,
   onChosen: (chosen: Breadth) => void,
 ): Promise<never> {
   const client = clientOf(demo, account);
@@ -103,7 +110,7 @@ async function quoteBroadly(
   for (;;) {
     try {
       // Markets close and others open: they are chosen anew each time.
-      const chosen = await chooseMarkets(client, isTaken);
+      const chosen = await choose(client);
       onChosen(chosen);
       const signer = new OrderSigner(account.private_key, await client.signingDomain());
       await quoteAll(client, signer, chosen, grids);
@@ -147,9 +154,9 @@ function main(): void {
   const demo = JSON.parse(readFileSync(process.argv[2], 'utf8')) as Demo;
   const { flow } = demo;
   if (flow === undefined) return;
-  const { market_ids: marketIds, deeper = [], broad, takers } = flow;
+  const { market_ids: marketIds, deeper = [], broad, takers, values: known = {} } = flow;
   const accountOf = (name: string): Account => demo.accounts.find((account) => account.name === name)!;
-  const values = new Map(marketIds.map((id) => [id, new Wandering(0.15 + Math.random() * 0.7)]));
+  const values = new Map(marketIds.map((id) => [id, new Wandering(known[id] ?? 0.15 + Math.random() * 0.7)]));
   setInterval(() => {
     for (const wandering of values.values()) wandering.step();
   }, WANDER_MS);
@@ -163,12 +170,14 @@ function main(): void {
   }
   let traded: readonly string[] = marketIds;
   if (broad !== undefined) {
-    const isTaken = (id: string): boolean => values.has(id);
-    void quoteBroadly(demo, accountOf(broad), isTaken, (chosen) => {
+    const choose = (client: ExchangeClient) => chooseMarkets(client, (id) => values.has(id), known);
+    void quoteBroadly(demo, accountOf(broad), choose, (chosen) => {
       traded = [...marketIds, ...chosen.keys()];
     });
   }
-  for (const name of takers) void takeForEver(demo, accountOf(name), () => traded);
+  // Every second time in one of the markets that are quoted best.
+  const someMarkets = (): readonly string[] => (Math.random() < 0.5 ? marketIds : traded);
+  for (const name of takers) void takeForEver(demo, accountOf(name), someMarkets);
 }
 
 // The server that started it holds the other end, also when it is killed.
