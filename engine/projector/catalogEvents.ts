@@ -5,7 +5,8 @@
  * Invariants:
  *   EVENTROWS-1  event_counts has the number of events of each status, by category and in all of them.
  *   EVENTROWS-2  sport_teams has every league, and every team of it, that an event of the category names.
- *   EVENTROWS-3  After `flush` an event has the numbers of its listed markets, and event_names their titles.
+ *   EVENTROWS-3  After `flush` an event has the numbers of its listed markets, and event_names their titles and the
+ *                names of their outcomes.
  */
 import type Database from 'better-sqlite3';
 import { MARKET_STATUS, MARKET_STATUS_NAMES } from '../../shared/base/codes.ts';
@@ -48,13 +49,14 @@ export class CatalogEvents {
     db.function('folded', { deterministic: true }, (text) => (text === null ? null : foldToSearch(text as string)));
     const listed = 'catalog_markets WHERE event = @event AND status IS NOT NULL';
     this.#countMarkets = db.prepare(`
-      UPDATE catalog_events SET (markets, live_markets) = (
-        SELECT count(*), count(*) FILTER (WHERE status IN (${LIVE_NAMES})) FROM ${listed})
+      UPDATE catalog_events SET (markets, live_markets, volume_micro, ends_ms) = (
+        SELECT count(*), count(*) FILTER (WHERE status IN (${LIVE_NAMES})), ifnull(sum(volume_micro), 0),
+          min(end_ms) FILTER (WHERE status IN (${LIVE_NAMES})) FROM ${listed})
       WHERE event = @event`);
     this.#indexNames = db.prepare(`
       INSERT OR REPLACE INTO event_names (rowid, title, teams, markets)
       SELECT event, folded(title), folded(teams),
-        folded((SELECT group_concat(title, char(10) ORDER BY market) FROM ${listed}))
+        folded((SELECT group_concat(title || char(10) || outcomes, char(10) ORDER BY market) FROM ${listed}))
       FROM catalog_events WHERE event = @event`);
   }
 
@@ -73,7 +75,7 @@ export class CatalogEvents {
     this.#changed.add(event);
   }
 
-  titlesChanged(event: number): void {
+  namesChanged(event: number): void {
     this.#renamed.add(event);
   }
 

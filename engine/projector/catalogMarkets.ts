@@ -25,8 +25,9 @@ import { type SelectedBy, select } from '../../shared/tables/table.ts';
 import type { CatalogMarket } from '../../shared/wire/catalogPage.ts';
 import { Counts } from './catalogCounts.ts';
 
-const COUNTED = select(CATALOG_MARKETS, 'category', 'facet', 'event', 'title');
+const COUNTED = select(CATALOG_MARKETS, 'category', 'facet', 'event', 'title', 'outcomes');
 type Counted = SelectedBy<typeof COUNTED>;
+type Written = Omit<CatalogMarket, 'description' | 'outcomes'> & { readonly outcomes: string };
 
 const STATUS_NAMES = MARKET_STATUS_NAMES.map((name, code) => `WHEN ${code} THEN '${name}'`).join(' ');
 const STATUS_NAME = `CASE m.status ${STATUS_NAMES} END`;
@@ -37,14 +38,14 @@ for (const [status, name] of MARKET_STATUS_NAMES.entries()) {
   assert(deployStatusOfFacet(facet) === DEPLOY_STATUS_NAMES.at(-1), 'catalog markets: a facet has its deploy status');
 }
 
-/** Follows the changes of markets that belong to an event: how many it lists, and their titles. */
-type EventChanges = { marketsChanged(event: number): void; titlesChanged(event: number): void };
+/** Follows the changes of markets that belong to an event: how many it lists, and their names. */
+type EventChanges = { marketsChanged(event: number): void; namesChanged(event: number): void };
 
 export class CatalogMarkets {
   readonly #events: EventChanges;
   readonly #counts: Counts;
   readonly #counted: Database.Statement<[number], Counted>;
-  readonly #write;
+  readonly #write: Database.Statement<[Written]>;
   readonly #list: Database.Statement<[{ market: number }]>;
   readonly #addWords: Database.Statement<[number, string, string]>;
   readonly #beyond: Database.Statement<[number], number>;
@@ -55,11 +56,12 @@ export class CatalogMarkets {
     this.#events = events;
     this.#counts = new Counts(db, MARKET_COUNTS);
     this.#counted = db.prepare(`SELECT ${COUNTED.sql} FROM catalog_markets WHERE market = ?`);
-    this.#write = db.prepare<[Omit<CatalogMarket, 'description'>]>(`
-      INSERT INTO catalog_markets (market, uuid, event, title, category, deploy_status, updated_ms)
-      VALUES (@index, @uuid, @event, @title, @category, @deployStatus, @updatedMs)
+    this.#write = db.prepare<[Written]>(`
+      INSERT INTO catalog_markets (market, uuid, event, title, outcomes, category, deploy_status, updated_ms)
+      VALUES (@index, @uuid, @event, @title, @outcomes, @category, @deployStatus, @updatedMs)
       ON CONFLICT DO UPDATE SET uuid = excluded.uuid, event = excluded.event, title = excluded.title,
-        category = excluded.category, deploy_status = excluded.deploy_status, updated_ms = excluded.updated_ms`);
+        outcomes = excluded.outcomes, category = excluded.category, deploy_status = excluded.deploy_status,
+        updated_ms = excluded.updated_ms`);
     this.#list = db.prepare(`
       UPDATE catalog_markets SET (facet, status, start_ms, end_ms, volume_micro) = (
         SELECT ${FACET_SQL('m.status', 'deploy_status')}, ${STATUS_NAME}, m.start_ms, m.end_ms, m.volume_micro
@@ -72,11 +74,12 @@ export class CatalogMarkets {
   }
 
   /** Takes the catalogue's description of a market. */
-  describe({ description, ...market }: CatalogMarket): void {
+  describe({ description, ...given }: CatalogMarket): void {
+    const market = { ...given, outcomes: given.outcomes.filter(isName).join('\n') };
     const before = this.#counted.get(market.index);
     this.#write.run(market);
     if (before !== undefined) this.#forget.run(market.index);
-    this.#addWords.run(market.index, foldToSearch(market.title), foldToSearch(description));
+    this.#addWords.run(market.index, foldToSearch(`${market.title}\n${market.outcomes}`), foldToSearch(description));
     this.#list.run({ market: market.index });
     this.#move(before, this.#counted.get(market.index));
   }
@@ -100,15 +103,21 @@ export class CatalogMarkets {
 
   #move(before: Counted | undefined, after: Counted | undefined): void {
     const isListed = (row: Counted | undefined): boolean => row !== undefined && row.facet !== null;
-    const hasOtherTitle =
-      isListed(before) !== isListed(after) || before?.event !== after?.event || before?.title !== after?.title;
+    const hasOtherNames =
+      isListed(before) !== isListed(after) ||
+      (['event', 'title', 'outcomes'] as const).some((name) => before?.[name] !== after?.[name]);
     for (const [row, change] of [[before, 'subtract'] as const, [after, 'add'] as const]) {
       if (row === undefined || row.facet === null) continue;
       this.#counts[change]([row.category, row.facet]);
       this.#counts[change]([ALL_CATEGORIES, row.facet]);
       if (row.event === null) continue;
       this.#events.marketsChanged(row.event);
-      if (hasOtherTitle) this.#events.titlesChanged(row.event);
+      if (hasOtherNames) this.#events.namesChanged(row.event);
     }
   }
+}
+
+/** Nearly all markets have these two: they would say nothing in a search. */
+function isName(outcome: string): boolean {
+  return !/^(?:yes|no)$/i.test(outcome);
 }

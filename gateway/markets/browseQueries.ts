@@ -30,6 +30,14 @@ const OPEN_STATUSES = ['live', 'upcoming'] as const;
 const START = 'start_ms, event';
 const LIVE_FIRST = `status <> 'live'`;
 const PAGE = 'LIMIT @limit OFFSET @offset';
+/** The term of each order, and the column that it needs besides those of the start, which an index has. */
+const ORDERS: Readonly<Record<BrowseSort, { readonly by?: string; readonly column?: string }>> = {
+  start: {},
+  trending: { by: 'event_rank(event) DESC' },
+  volume: { by: 'volume_micro DESC', column: 'volume_micro' },
+  new: { by: 'event DESC' },
+  ending: { by: 'ends_ms NULLS LAST', column: 'ends_ms' },
+};
 
 /** A statement for every set of filters, prepared when it is first asked for: there are a few dozen. */
 export class BrowseQueries {
@@ -54,7 +62,7 @@ export class BrowseQueries {
     if (search === null && filters.search !== null) return pageOf<number>([], 0, filters.offset);
     const { isRanked: _, sort, nowMs, ...others } = filters;
     const parameters = { ...others, search };
-    this.#ranks.take(sort, nowMs);
+    if (sort === 'trending') this.#ranks.take(nowMs);
     const found = this.#prepared<Found>(pageSql(filters)).all(parameters);
     const total = found.at(0)?.total ?? this.#prepared<{ total: number }>(countSql(filters)).get(parameters)!.total;
     const events = found.map(({ event }) => event);
@@ -68,22 +76,22 @@ export class BrowseQueries {
 
 /**
  * Without a search there is one index scan for each status, all ordered by start; in another order each scan reads all
- * of its events. A search finds events by their words; it must find all of them for the order anyway, so it counts them
- * as well.
+ * events that are open, or have the status, and nothing of their markets. A search finds events by their words; it must
+ * find all of them for the order anyway, so it counts them as well.
  */
 export function pageSql(filters: BrowseFilters): string {
   const order = orderOf(filters);
   if (filters.search !== null) {
     return `SELECT event, count(*) OVER () AS total ${searched(filters)} ORDER BY ${order} ${PAGE}`;
   }
+  const columns = ['status', START, ORDERS[filters.sort].column ?? []].flat().join(', ');
   const enough = filters.sort === 'start' ? `ORDER BY ${START} LIMIT @limit + @offset` : '';
-  const rows = walksOf(filters).map((walk) => `SELECT * FROM (SELECT status, start_ms, event ${walk} ${enough})`);
+  const rows = walksOf(filters).map((walk) => `SELECT * FROM (SELECT ${columns} ${walk} ${enough})`);
   return `SELECT event FROM (${rows.join(' UNION ALL ')}) ORDER BY ${order} ${PAGE}`;
 }
 
 function orderOf({ isRanked, sort }: BrowseFilters): string {
-  const ranked = sort === 'start' ? [] : [sort === 'new' ? 'event DESC' : 'event_rank(event) DESC'];
-  return [...(isRanked ? [LIVE_FIRST] : []), ...ranked, START].join(', ');
+  return [isRanked ? LIVE_FIRST : [], ORDERS[sort].by ?? [], START].flat().join(', ');
 }
 
 /** At most one more than MAX_COUNTED. */

@@ -40,7 +40,7 @@ type ByMarket = Map<number, DayTrade>;
 const COLUMNS =
   'market, trades, tokens_atomic, notional_micro, volume_micro, open_ticks, high_ticks, low_ticks, close_ticks';
 const OPEN_HOURS = 2;
-/** For more markets than this, the days of all markets are read. */
+/** For more markets than this, the days of all that were traded are read. */
 const MOST_ONE_BY_ONE = 300;
 
 export class DayTradingQueries {
@@ -49,7 +49,8 @@ export class DayTradingQueries {
   readonly #last: Database.Statement<[number], number>;
   readonly #lasts: Database.Statement<[], { market: number; last_yes_ticks: number }>;
   /** DAYTRADING-1. */
-  #kept: { readonly fromMs: number; readonly closed: ByMarket; readonly lasts: Uint32Array } | null = null;
+  #keptClosed: { readonly fromMs: number; readonly closed: ByMarket } | null = null;
+  #keptLasts: { readonly fromMs: number; readonly lasts: Uint32Array } | null = null;
 
   constructor(db: Database.Database) {
     this.#hours = db
@@ -74,10 +75,10 @@ export class DayTradingQueries {
     if (asked.size <= MOST_ONE_BY_ONE) {
       return [...asked].map((market) => ({ market, ...this.one({ market, nowMs }) }));
     }
-    const { traded, lastYesTicks } = this.all({ nowMs });
-    const byMarket = new Map(traded.map((trade) => [trade.market, trade]));
+    const { found } = this.#traded(nowMs);
     return [...asked].map((market) => {
-      return { market, traded: byMarket.get(market) ?? null, lastYesTicks: lastYesTicks[market] ?? 0 };
+      const traded = found.get(market) ?? null;
+      return { market, traded, lastYesTicks: traded?.closeTicks ?? this.#last.get(market) ?? 0 };
     });
   }
 
@@ -99,36 +100,48 @@ export class DayTradingQueries {
   }
 
   all({ nowMs }: DayTask): MarketDays {
-    const openMs = bucketOf(nowMs, HOUR_MS) - (OPEN_HOURS - 1) * HOUR_MS;
-    const { closed, lasts } = this.#closed(startOf(nowMs), openMs);
-    const found: ByMarket = new Map([...closed].map(([market, trade]) => [market, { ...trade }]));
-    const open: ByMarket = new Map();
-    addAll(open, this.#hours.all(openMs, Number.MAX_SAFE_INTEGER));
+    const { found, open } = this.#traded(nowMs);
+    const lasts = this.#lastsOf(startOf(nowMs));
     let highest = lasts.length - 1;
-    for (const [market, trade] of open) {
-      add(found, trade);
-      highest = Math.max(highest, market);
-    }
+    for (const market of open.keys()) highest = Math.max(highest, market);
     const lastYesTicks = new Uint32Array(highest + 1);
     lastYesTicks.set(lasts);
     for (const [market, { closeTicks }] of open) lastYesTicks[market] = closeTicks;
     return { traded: [...found.values()], lastYesTicks };
   }
 
+  /** The markets that were traded in the window, and those of its open hours: nothing of any other market is read. */
+  #traded(nowMs: number): { readonly found: ByMarket; readonly open: ByMarket } {
+    const openMs = bucketOf(nowMs, HOUR_MS) - (OPEN_HOURS - 1) * HOUR_MS;
+    const closed = this.#closed(startOf(nowMs), openMs);
+    const found: ByMarket = new Map([...closed].map(([market, trade]) => [market, { ...trade }]));
+    const open: ByMarket = new Map();
+    addAll(open, this.#hours.all(openMs, Number.MAX_SAFE_INTEGER));
+    for (const trade of open.values()) add(found, trade);
+    return { found, open };
+  }
+
   /** Up to the open hours; read once a minute. */
-  #closed(fromMs: number, openMs: number): { readonly closed: ByMarket; readonly lasts: Uint32Array } {
-    if (this.#kept?.fromMs === fromMs) return this.#kept;
+  #closed(fromMs: number, openMs: number): ByMarket {
+    if (this.#keptClosed?.fromMs === fromMs) return this.#keptClosed.closed;
     const closed: ByMarket = new Map();
     const firstMs = roundedUp(fromMs);
     const ofFirst: ByMarket = new Map();
     if (firstMs !== fromMs) addAll(ofFirst, this.#hours.all(firstMs - HOUR_MS, firstMs));
     for (const market of ofFirst.keys()) this.#addMinutes(closed, market, fromMs);
     addAll(closed, this.#hours.all(firstMs, openMs));
+    this.#keptClosed = { fromMs, closed };
+    return closed;
+  }
+
+  /** The last price of every market, read once a minute. */
+  #lastsOf(fromMs: number): Uint32Array {
+    if (this.#keptLasts?.fromMs === fromMs) return this.#keptLasts.lasts;
     const rows = this.#lasts.all();
     const lasts = new Uint32Array((rows[0]?.market ?? -1) + 1);
     for (const { market, last_yes_ticks } of rows) lasts[market] = last_yes_ticks;
-    this.#kept = { fromMs, closed, lasts };
-    return this.#kept;
+    this.#keptLasts = { fromMs, lasts };
+    return lasts;
   }
 
   /** Adds the minutes of the window's first hour, whose beginning lies outside the window. */

@@ -96,9 +96,10 @@ function changesAfter(catalog: Catalog, after: number): Revised[] {
   const limit = PAGE_ROWS + 1;
   const markets = revisions.marketsAfter(after, limit).map(({ index, revision }): Revised => {
     const market = catalog.byIndex(index);
-    const { title, description } = market.details;
+    const { title, description, outcomes } = market.details;
+    const characters = title.length + description.length + outcomes.reduce((sum, name) => sum + name.length, 0);
     const add = (page: Rows): void => void page.markets.push(marketRow(catalog, market));
-    return { revision, characters: title.length + description.length, add };
+    return { revision, characters, add };
   });
   const events = revisions.eventsAfter(after, limit).map(({ index, revision }): Revised => {
     const event = catalog.events[index];
@@ -110,13 +111,14 @@ function changesAfter(catalog: Catalog, after: number): Revised[] {
 }
 
 function marketRow(catalog: Catalog, market: MarketEntry): CatalogMarket {
-  const { title, description, category } = market.details;
+  const { title, description, outcomes, category } = market.details;
   return {
     index: market.index,
     uuid: market.idBytes,
     event: market.eventId === null ? null : catalog.eventById(market.eventId)!.index,
     title,
     description,
+    outcomes,
     category,
     deployStatus: DEPLOY_STATUS_NAMES.indexOf(deployStatus(market)),
     updatedMs: market.updatedMs,

@@ -46,7 +46,7 @@ export const BROWSE_QUERY = {
     ),
     category: described(FILTER, 'Only events of this category.'),
     sport_league: described(FILTER, 'Only events of this league.'),
-    search: described(FILTER, 'Words of titles and outcomes.'),
+    search: described(FILTER, 'Words of titles, teams and outcomes.'),
     sort: {
       type: 'string',
       enum: BROWSE_SORTS,

@@ -86,7 +86,7 @@ export const EVENTS_QUERY = {
   properties: {
     status: described(FILTER, 'Only events with this status.'),
     category: described(FILTER, 'Only events of this category.'),
-    search: described(FILTER, 'Words of titles and outcomes.'),
+    search: described(FILTER, 'Words of titles and descriptions.'),
     ...CATALOG_PAGE,
   },
 } as const;

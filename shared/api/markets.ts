@@ -148,7 +148,7 @@ export const MARKETS_QUERY = {
     status: described(FILTER, 'Only markets with this status.'),
     category: described(FILTER, 'Only markets of this category.'),
     deploy_status: described(FILTER, 'Only markets whose contract stands so.'),
-    search: described(FILTER, 'Words of titles and outcomes.'),
+    search: described(FILTER, 'Words of titles, descriptions and outcomes.'),
     sort: described(
       { ...FILTER, default: 'created_at' },
       '`created_at`, `updated_at`, `title`, `trading_starts_at`, `trading_ends_at`, `status` or `total_volume`.',

@@ -2,7 +2,7 @@
  * The events of the catalogue, for lists: one row each, from control.db. The order of creation is that of the primary
  * key.
  */
-import { column, INTEGER, INTEGER_KEY, NULLABLE_TEXT, searchTable, table } from './table.ts';
+import { column, INTEGER, INTEGER_KEY, NULLABLE_INTEGER, NULLABLE_TEXT, searchTable, table } from './table.ts';
 
 const TEXT = column<string>('TEXT NOT NULL');
 
@@ -21,6 +21,10 @@ export const CATALOG_EVENTS = table(
     markets: INTEGER,
     /** ...and the number of those that are active, locked or resolving. */
     live_markets: INTEGER,
+    /** Over all of its markets. It follows theirs (engine/projector/catalogVolumes.ts). */
+    volume_micro: column<bigint>('INTEGER NOT NULL DEFAULT 0'),
+    /** When the first of those that are active, locked or resolving ends; null without one. */
+    ends_ms: NULLABLE_INTEGER,
   },
   {
     indexes: [
@@ -58,5 +62,5 @@ export const SPORT_TEAMS = table(
 /** The words of titles and descriptions, by event. */
 export const EVENT_SEARCH = searchTable('event_search', ['title', 'description']);
 
-/** The words of the names of events, of their teams and of their markets, by event. */
+/** The words of the names of events, of their teams, and of their markets and outcomes, by event. */
 export const EVENT_NAMES = searchTable('event_names', ['title', 'teams', 'markets']);

@@ -23,6 +23,8 @@ export const CATALOG_MARKETS = table(
     /** Index of its event. */
     event: NULLABLE_INTEGER,
     title: column<string>('TEXT NOT NULL'),
+    /** The names of its outcomes, one a line, without Yes and No, which every search would find. */
+    outcomes: column<string>(`TEXT NOT NULL DEFAULT ''`),
     category: column<string>('TEXT NOT NULL'),
     /** Index in DEPLOY_STATUS_NAMES. */
     deploy_status: INTEGER,
@@ -62,7 +64,7 @@ export const MARKET_COUNTS = table(
 /** Not a category, because a category's name has at least one character. */
 export const ALL_CATEGORIES = '';
 
-/** The words of titles and descriptions, by market. */
+/** The words of titles and descriptions, by market; the names of its outcomes count to the title. */
 export const MARKET_SEARCH = searchTable('market_search', ['title', 'description']);
 
 /** The last change of the catalogue that is in these tables and in those of catalogEvents.ts. */

@@ -31,6 +31,12 @@ export const READ_DB_STEPS: Readonly<Record<number, string>> = {
     DROP TABLE market_hours;
     DROP TABLE market_days;
     DROP TABLE price_points;`,
+  // The gateway describes the whole catalogue again, with outcomes; each event then sums its markets up.
+  28: `
+    ALTER TABLE catalog_markets ADD COLUMN outcomes TEXT NOT NULL DEFAULT '';
+    ALTER TABLE catalog_events ADD COLUMN volume_micro INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE catalog_events ADD COLUMN ends_ms INTEGER;
+    DELETE FROM catalog_cursor;`,
 };
 
 /**

@@ -30,6 +30,7 @@ export type CatalogMarket = {
   readonly event: number | null;
   readonly title: string;
   readonly description: string;
+  readonly outcomes: readonly string[];
   readonly category: string;
   /** The index in DEPLOY_STATUS_NAMES. */
   readonly deployStatus: number;

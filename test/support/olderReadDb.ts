@@ -1,5 +1,10 @@
-/** SQL that takes a read.db back to the tables of an older version: their content follows from its trades. */
-export const BEFORE_CANDLES = `
+/** SQL that takes a read.db back to the tables of version 28: what they lack follows from the catalogue. */
+export const BEFORE_OUTCOMES = `
+  ALTER TABLE catalog_markets DROP COLUMN outcomes; ALTER TABLE catalog_events DROP COLUMN volume_micro;
+  ALTER TABLE catalog_events DROP COLUMN ends_ms;`;
+
+/** To those of version 27: what these lack follows from its trades. */
+export const BEFORE_CANDLES = `${BEFORE_OUTCOMES}
   DROP TABLE candles; CREATE TABLE market_hours (market); CREATE TABLE market_days (market);
   CREATE TABLE price_points (market); ALTER TABLE cursors DROP COLUMN time_ms;
   ALTER TABLE market_stats ADD COLUMN minutes INTEGER NOT NULL DEFAULT 0;

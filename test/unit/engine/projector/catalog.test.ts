@@ -75,6 +75,10 @@ class Story {
       title: `Will ${this.#random.pick(['rain', 'snow', 'sun'])} win?`,
       category: this.#random.pick(['Weather', 'Sports']),
       description: `Rule ${this.#random.below(5)}.`,
+      outcomes: this.#random.pick([
+        ['Yes', 'No'],
+        ['Hawks', 'Bulls'],
+      ]),
       ...(this.#random.chance(50) ? { condition_id: `0x${'ab'.repeat(32)}` } : {}),
     };
   }
@@ -181,6 +185,11 @@ describe('the projection of the catalogue', () => {
     rig.change(market, {}, other.id);
     rig.project();
     assert.deepEqual([found('moneyline'), found('total')], [[1], [0]]);
+    rig.change(market, { outcomes: ['Peñarol', 'No'] });
+    rig.project();
+    assert.deepEqual([found('penarol'), found('no'), found('yes')], [[1], [], []], 'Yes and No say nothing');
+    const markets = `SELECT rowid FROM market_search WHERE market_search MATCH 'penarol'`;
+    assert.deepEqual(rig.read(markets), [{ rowid: market.index }]);
     assert.deepEqual(rig.read(counts), [
       { event: 0, markets: 1, live_markets: 0 },
       { event: 1, markets: 1, live_markets: 1 },
@@ -251,6 +260,18 @@ describe('the projection of the catalogue', () => {
         SELECT category, facet, count(*) FROM catalog_markets WHERE facet IS NOT NULL GROUP BY category, facet)
       ORDER BY category, facet`),
       'CATALOGROWS-2',
+    );
+    const sums = rig.read<{ volume_micro: number }>('SELECT event, volume_micro, ends_ms FROM catalog_events');
+    assert.ok(sums.some(({ volume_micro }) => volume_micro > 0));
+    assert.deepEqual(
+      sums,
+      rig.read(`
+      SELECT catalog_events.event, ifnull(sum(catalog_markets.volume_micro), 0) AS volume_micro,
+        min(end_ms) FILTER (WHERE catalog_markets.status IN ('active', 'locked', 'resolving')) AS ends_ms
+      FROM catalog_events LEFT JOIN catalog_markets
+        ON catalog_markets.event = catalog_events.event AND facet IS NOT NULL
+      GROUP BY catalog_events.event`),
+      'EVENTROWS-3, CATALOGVOLUMES-2',
     );
   });
 });

@@ -12,7 +12,7 @@ import { listSnapshots } from '../../../../engine/snapshot/snapshot.ts';
 import { ORDERS } from '../../../../shared/tables/orders.ts';
 import { COST_BASIS } from '../../../../shared/tables/positions.ts';
 import { READ_DB_VERSION } from '../../../../shared/tables/readDb.ts';
-import { BEFORE_CANDLES } from '../../../support/olderReadDb.ts';
+import { BEFORE_CANDLES, BEFORE_OUTCOMES } from '../../../support/olderReadDb.ts';
 import { ProjectionRig } from '../../../support/projectionRig.ts';
 import { watchFiles } from '../../../support/watchFiles.ts';
 
@@ -222,6 +222,17 @@ describe('trimmed journals', () => {
       rig.project();
       assert.equal(all(rig, 'SELECT * FROM history_starts').length, 0, 'it was brought up');
       assert.deepEqual(all(rig, 'SELECT * FROM candles ORDER BY market, span_ms, start_ms'), candles);
+    });
+
+    it('of version 28 asks for the whole catalogue again, with outcomes, and keeps its history', () => {
+      const rig = trimmed(2);
+      rig.project();
+      const trades = all(rig, 'SELECT count(*) AS trades FROM trades');
+      damage(rig, `INSERT OR REPLACE INTO catalog_cursor VALUES (0, 7); ${BEFORE_OUTCOMES} PRAGMA user_version = 28`);
+      rig.project();
+      assert.deepEqual(all(rig, 'SELECT * FROM catalog_cursor'), []);
+      assert.deepEqual(all(rig, 'SELECT count(*) AS trades FROM trades'), trades);
+      assert.equal(all(rig, 'SELECT * FROM history_starts').length, 0, 'it was brought up');
     });
 
     it('of version 25 asks for the whole catalogue again, and keeps its history', () => {

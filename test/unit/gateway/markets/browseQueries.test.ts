@@ -4,7 +4,7 @@ import { after, describe, test } from 'node:test';
 import Database from 'better-sqlite3';
 import { type BrowseFilters, BrowseQueries, countSql, pageSql } from '../../../../gateway/markets/browseQueries.ts';
 import type { EventEntry } from '../../../../gateway/markets/catalog.ts';
-import { KEPT_MS } from '../../../../gateway/markets/eventRanksQueries.ts';
+import { KEPT_MS, TRENDING_SQL } from '../../../../gateway/markets/eventRanksQueries.ts';
 import { BROWSE_SORTS, type BrowseSort } from '../../../../shared/api/browse.ts';
 import { MARKET_STATUS, type MarketStatus } from '../../../../shared/base/codes.ts';
 import { DAY_MS } from '../../../../shared/tables/buckets.ts';
@@ -63,17 +63,24 @@ function makeEvent(at: number): Known {
     // Many start at the same time: then the older one comes first.
     start_time: new Date(CATALOG_T0 + random.below(8) * 1000).toISOString(),
   });
+  const outcomes = random.pick([
+    ['Yes', 'No'],
+    ['Peñarol', 'Neither side'],
+    ['yes', 'Draw'],
+  ]);
   const statuses = Array.from({ length: random.below(3) }, () => random.below(8) as MarketStatus);
   let [lots, endMs] = [0, Number.POSITIVE_INFINITY];
   for (const status of statuses) {
     const ends = CATALOG_T0 + 1000 + random.below(5);
-    const market = rig.open({ title: `Question number ${at}` }, event.id, { status, endMs: ends });
+    const market = rig.open({ title: `Question number ${at}`, outcomes }, event.id, { status, endMs: ends });
     const traded = random.below(4);
     if (traded > 0) rig.trade(market, traded);
     lots += traded;
     if (OPEN.includes(status)) endMs = Math.min(endMs, ends);
   }
-  const names = `${event.details.title} ${teams?.join(' ')} ${statuses.length > 0 ? `Question number ${at}` : ''}`;
+  const said = outcomes.filter((name) => !/^(?:yes|no)$/i.test(name)).join(' ');
+  const ofMarkets = statuses.length > 0 ? `Question number ${at} ${said}` : '';
+  const names = `${event.details.title} ${teams?.join(' ')} ${ofMarkets}`;
   return { event, statuses, names, lots, endMs };
 }
 
@@ -107,7 +114,7 @@ function everyFilter(): BrowseFilters[] {
   for (const status of [null, ...STATUSES, 'no such status']) {
     for (const category of [null, ...CATEGORIES]) {
       for (const league of [null, 'NBA']) {
-        for (const search of [null, 'lakers', 'EVEN ques', 'quebec', 'question number']) {
+        for (const search of [null, 'lakers', 'EVEN ques', 'quebec', 'penarol', 'draw number', 'yes']) {
           const named = { ...EVERYTHING, status, category, league, search };
           for (const isRanked of [false, true]) filters.push({ ...named, isRanked });
           for (const sort of BROWSE_SORTS) filters.push({ ...named, sort });
@@ -177,7 +184,7 @@ test('every page and every count is served by an index, and only the rows of pag
   }
 });
 
-test('trending counts the trades of 24 hours, and an order by volume is kept for half a minute', () => {
+test('trending counts the trades of 24 hours, kept for half a minute; volume all trades', () => {
   const [old, fresh] = ['Long ago', 'Today'].map((title) => rig.event({ title, category: 'Trades' }));
   const [first, second] = [old, fresh].map((event) => rig.open({ title: 'Traded' }, event.id));
   const of = (sort: BrowseSort, nowMs: number): number[] =>
@@ -190,7 +197,24 @@ test('trending counts the trades of 24 hours, and an order by volume is kept for
   assert.deepEqual(of('trending', nowMs), [fresh.index, old.index]);
   assert.deepEqual(of('volume', nowMs), [old.index, fresh.index]);
   rig.trade(second, 5000);
+  rig.trade(first, 9000);
   rig.project();
-  assert.deepEqual(of('volume', nowMs + KEPT_MS - 1), [old.index, fresh.index]);
-  assert.deepEqual(of('volume', nowMs + KEPT_MS), [fresh.index, old.index]);
+  assert.deepEqual(of('volume', nowMs), [old.index, fresh.index]);
+  assert.deepEqual(of('trending', nowMs + KEPT_MS - 1), [fresh.index, old.index]);
+  assert.deepEqual(of('trending', nowMs + KEPT_MS), [old.index, fresh.index]);
+  rig.trade(second, 9000);
+  rig.project();
+  assert.deepEqual(of('volume', nowMs), [fresh.index, old.index], 'the volume of an event follows its markets');
+});
+
+test('an order reads the events that are open, and none of their markets', () => {
+  for (const sort of BROWSE_SORTS) {
+    const sql = pageSql({ ...EVERYTHING, sort });
+    const plan = db.prepare<[object], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(EVERYTHING);
+    assert.ok(!plan.some(({ detail }) => /catalog_markets/.test(detail)), sql);
+  }
+  const trading = db.prepare<[object], { detail: string }>(`EXPLAIN QUERY PLAN ${TRENDING_SQL}`).all({ sinceMs: 0 });
+  const steps = trading.map(({ detail }) => detail).join('\n');
+  assert.match(steps, /SEARCH candles USING INDEX candles_by_hour \(start_ms>\?\)/);
+  assert.match(steps, /SEARCH catalog_markets USING INTEGER PRIMARY KEY/);
 });

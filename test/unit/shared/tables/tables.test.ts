@@ -16,7 +16,7 @@ import {
 } from '../../../../shared/tables/table.ts';
 
 /** Change it together with READ_DB_VERSION: a file with the same version and another schema is used as it is. */
-const SCHEMA_OF_VERSION = { version: 28, sha256: 'ed55fddc8fadf328023f1690e238f340b445181019e315cf91454618b121f44d' };
+const SCHEMA_OF_VERSION = { version: 29, sha256: 'e04b70a50cfef5e9f33b87c72968225fe8102ccf5eed6a04aecf06304d9adacc' };
 
 const PARCELS = table(
   'parcels',
