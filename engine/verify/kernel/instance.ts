@@ -34,7 +34,6 @@ export type KernelExports = {
   placeDigest(): void;
   beginBatch(): void;
   add(): void;
-  addPlace(): void;
   stepBatch(random: number): number;
   verdictOf(index: number): Verdict;
 };

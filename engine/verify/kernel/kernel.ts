@@ -151,17 +151,10 @@ export class Kernel {
     signerOffset: number,
   ): void {
     assert(signature.length >= signatureOffset + SIGNATURE_BYTES, 'kernel: the whole of a signature');
-    this.#join();
+    assert(!this.#isClosed && this.#count < MOST_BATCH, 'KERNEL-2: the batch is open and has room');
+    this.#count++;
     this.#put(digest, digestOffset, signature, signatureOffset, signerAddress, signerOffset);
     this.#kernel.add();
-  }
-
-  /** Adds the signature of the order in the record at `word`, and writes the order's digest to `out`. */
-  addPlaceToBatch(words: Uint32Array, word: number, out: Uint8Array, outOffset: number): void {
-    this.#join();
-    this.#putRecord(words, word);
-    this.#kernel.addPlace();
-    this.#takeDigest(out, outOffset);
   }
 
   /** Works on the batch for about half the time of a recovery. @returns true if it is finished. */
@@ -177,11 +170,6 @@ export class Kernel {
   verdictOf(index: number): Verdict {
     assert(index >= 0 && index < this.#count, 'kernel: a signature of the batch');
     return this.#kernel.verdictOf(index);
-  }
-
-  #join(): void {
-    assert(!this.#isClosed && this.#count < MOST_BATCH, 'KERNEL-2: the batch is open and has room');
-    this.#count++;
   }
 
   /** @returns the address of so many random bytes that were never used before. */

@@ -6,7 +6,6 @@
 import { check } from './check';
 import * as equation from './equation';
 import * as item from './item';
-import { hashOrder, SIGNATURE_OF_RECORD, SIGNER_OF_RECORD } from './order';
 import { NOT_CANONICAL, recoveryBit } from './signature';
 import * as signers from './signers';
 
@@ -43,12 +42,6 @@ export function addToBatch(digest: usize, signature: usize, signer: usize): void
   signers.joinBatch(entry);
   item.setLink(at, item.ENTRY, entry);
   equation.join(at);
-}
-
-/** Hashes the order at RECORD, and adds its signature. */
-export function addOrderToBatch(digest: usize): void {
-  hashOrder(digest);
-  addToBatch(digest, SIGNATURE_OF_RECORD, SIGNER_OF_RECORD);
 }
 
 /** `random`: for the first step, 16 random bytes for each signature. @returns whether the batch is done. */

@@ -1,5 +1,5 @@
 /** The functions that kernel.ts calls, and the places in memory where it leaves their arguments. */
-import { addOrderToBatch, addToBatch, beginBatch, stepBatch, verdictOf } from './batch';
+import { addToBatch, beginBatch, stepBatch, verdictOf } from './batch';
 import { check, setKeepsTables } from './check';
 import { hashOrder, RECORD, SEPARATOR, STRUCT } from './order';
 import { beginSigners, bytesOfSigners, findSigner } from './signers';
@@ -49,9 +49,4 @@ export function placeDigest(): void {
 
 export function add(): void {
   addToBatch(DIGEST, SIGNATURE, SIGNER);
-}
-
-/** Writes the digest of RECORD to DIGEST and adds its signature. */
-export function addPlace(): void {
-  addOrderToBatch(DIGEST);
 }
