@@ -1,6 +1,7 @@
 /** GET /admin/operations and the page at /ops on a real server (RULES.md 9.60). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ALERTS } from '../../gateway/web/browser/ops/alerts.ts';
 import { eventually } from '../support/eventually.ts';
 import { fileScope } from '../support/fileScope.ts';
 import { startServer } from '../support/server.ts';
@@ -71,7 +72,7 @@ test('an account is found by its wallet, in any case of its letters (9.16)', asy
   await assert.rejects(found('0x12'), /invalid wallet/);
 });
 
-test('the page is where the routes of administrators are, under a strict policy, and holds nothing', async () => {
+test('the page and its runbooks are where administrators reach their routes, under a strict policy', async () => {
   assert.equal((await server.request('GET', '/ops')).status, 404);
   const document = await fetch(`${server.adminUrl}/ops`);
   assert.equal(document.status, 200);
@@ -80,4 +81,8 @@ test('the page is where the routes of administrators are, under a strict policy,
   const paths = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map((found) => found[1]);
   assert.ok(paths.some((path) => path!.startsWith('/assets/ops.')) && html.includes('gateway/web/browser/ops/main.ts'));
   for (const path of paths) assert.equal((await fetch(server.adminUrl + path)).status, 200, path);
+  // Its runbooks are read at the same port: an operator may reach no other one.
+  const runbooks = await (await fetch(`${server.adminUrl}/docs/incidents`)).text();
+  const missing = Object.entries(ALERTS).filter(([, { runbook }]) => !runbooks.includes(` id="${runbook}"`));
+  assert.deepEqual(missing, []);
 });
