@@ -10,6 +10,7 @@ import { PageFiles } from '../gateway/web/pageFiles.ts';
 import { tickToPrice } from '../shared/base/units.ts';
 import { BookReplica } from '../shared/client/stream/bookReplica.ts';
 import type { BboFrame, DeltaFrame, TradeFrame } from '../shared/client/stream/frames.ts';
+import type { Candle, Market } from '../shared/client/types.ts';
 import { Random } from '../test/support/random.ts';
 
 export const MARKET_ID = '0192f1de-0000-7000-8000-000000000001';
@@ -25,6 +26,13 @@ const TRADE_EVERY = 10;
 const BEAT_MS = 4;
 const HEARTBEAT_MS = 5000;
 const SECOND_MS = 1000;
+const HOUR_MS = 3600 * SECOND_MS;
+const HISTORY_HOURS = 200;
+/** The page shows so many levels of each side. */
+const SHOWN = 12;
+/** Runs in the page: its levels from the highest ask to the lowest bid, each as "49¢ 12", the price and the orders. */
+export const SHOWN_LEVELS = `[...document.querySelectorAll('.ladder :is(.ask, .bid)')].map((row) =>
+  row.querySelector('.price').textContent + ' ' + row.title.split(' ')[0])`;
 
 type Kept = { quantity: number; orders: number };
 
@@ -67,6 +75,13 @@ export class FramesExchange {
 
   get sequence(): number {
     return this.#sequence;
+  }
+
+  /** The levels that the page shows once it has the last change. */
+  shownLevels(): string[] {
+    const side = (levels: Map<number, Kept>): string[] =>
+      [...levels].slice(0, SHOWN).map(([ticks, { orders }]) => `${ticks}¢ ${orders}`);
+    return [...side(this.#levels.SELL).reverse(), ...side(this.#levels.BUY)];
   }
 
   close(): void {
@@ -239,30 +254,55 @@ function answerTo(path: string): unknown {
   if (path === '/v1/auth/ws-ticket') return { ticket: 'ticket', expires_in: 30 };
   if (path.endsWith('/tick-size')) return { ticks_per_unit: TICKS_PER_UNIT, min_order_size_atomic: String(TOKEN) };
   if (path.endsWith('/trades')) return { trades: [] };
-  if (path.endsWith('/history')) return { market_id: MARKET_ID, history: history() };
+  if (path.endsWith('/candles')) return { market_id: MARKET_ID, interval: '1h', outcome_index: 0, candles: candles() };
+  if (path.endsWith('/history')) return { market_id: MARKET_ID, history: [] };
+  if (path.endsWith('/ticker')) return { last_price: '0.5' };
   if (path.startsWith('/v1/markets/')) return market();
   if (path === '/v1/user/balances') return { usdc: { available: '1000000000', reserved: '0' }, tokens: [] };
   if (path === '/v1/user/orders/v2') return { orders: [], next_cursor: null };
   return { unread_count: 0, reality_check_interval_minutes: null };
 }
 
-function market(): object {
+/** Typed, so that it has all that the page reads. */
+function market(): Market {
+  const openedMs = Date.now() - HISTORY_HOURS * HOUR_MS;
   return {
     id: MARKET_ID,
     title: 'Will it rain on Monday?',
+    subtitle: '',
     description: 'Yes if a drop is measured.',
     outcomes: ['Yes', 'No'],
     category: 'Weather',
+    external_source: 'native',
+    resolution_type: 'binary',
+    deploy_status: 'deployed',
+    current_prices: { 0: 0.5, 1: 0.5 },
+    updated_at: new Date(openedMs).toISOString(),
     status: 'active',
+    stage: 'open',
+    created_at: new Date(openedMs).toISOString(),
+    trading_starts_at: new Date(openedMs).toISOString(),
+    trading_ends_at: new Date(Date.now() + HOUR_MS).toISOString(),
     fee_bps: 50,
-    total_volume: '0',
+    total_volume: '1000',
     yes_token_id: '1',
     no_token_id: '2',
   };
 }
 
-function history(): object[] {
-  const hour = 3600;
-  const now = Math.floor(Date.now() / SECOND_MS / hour) * hour;
-  return Array.from({ length: 200 }, (_, index) => ({ timestamp: now - (200 - index) * hour, price: '0.5' }));
+function candles(): Candle[] {
+  const hour = HOUR_MS / SECOND_MS;
+  const first = Math.floor(Date.now() / HOUR_MS - HISTORY_HOURS + 1) * hour;
+  return Array.from({ length: HISTORY_HOURS }, (_, index) => ({
+    start: first + index * hour,
+    open: '0.5',
+    high: '0.52',
+    low: '0.48',
+    close: index % 2 === 0 ? '0.51' : '0.49',
+    token_quantity_atomic: String(TOKEN),
+    notional_usdc_micro: String(TOKEN / 2),
+    volume_usdc_micro: String(TOKEN / 2),
+    trades: 2,
+    is_open: index === HISTORY_HOURS - 1,
+  }));
 }

@@ -48,6 +48,7 @@ const BENCHES = [
   'sessions',
   'control',
   'frames',
+  'pageLoad',
 ] as const;
 
 /** The hot paths: the benches to compare before and after a change that should cost nothing. */

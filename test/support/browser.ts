@@ -30,8 +30,9 @@ const ARGS = [
   '--disable-sync',
 ];
 
-export async function startBrowser(scope: Scope): Promise<Browser> {
-  const browser = await chromium.launch({ ...INSTALLED, timeout: PATIENCE_MS, args: ARGS });
+/** @param options for a browser with another environment than that of the tests */
+export async function startBrowser(scope: Scope, options: { env?: Record<string, string> } = {}): Promise<Browser> {
+  const browser = await chromium.launch({ ...INSTALLED, timeout: PATIENCE_MS, args: ARGS, ...options });
   scope.after(() => browser.close());
   return browser;
 }

@@ -1,13 +1,13 @@
 /** The history of the account: notifications, orders and fills, movements of funds, and the statement. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { Activity, FundMovements, Market, UserActivity } from '../../../shared/client/types.ts';
 import { useAccountChanges } from './accountChanges.ts';
 import { Outcome, useAction } from './action.ts';
 import { useLoaded } from './api.ts';
 import { cents, outcomeName, units } from './format.ts';
-import { useMarkets } from './markets.ts';
+import { useMarkets, wereTried } from './markets.ts';
 import { NotificationsPanel } from './notifications.ts';
 import { Link, useTitle } from './router.ts';
 import { ask, download, useVisitor } from './session.ts';
@@ -59,18 +59,17 @@ export function OrdersPast(): VNode {
   const path = `/v1/user/activity?${query}`;
   const { value, error } = useLoaded<UserActivity>(path, () => ask('GET', path), REFRESH_SECONDS, useAccountChanges());
   const markets = useMarkets(value?.activity ?? []);
+  const wasShown = useRef(false);
+  wasShown.current ||= value !== null && wereTried(value.activity);
+  const isShown = value !== null && wasShown.current;
   return html`<section class="panel"><h2>Orders and fills</h2>
     <div class="chips small" role="group" aria-label="Kind">${TYPES.map(
       ([name, label]) => html`<button key=${name} type="button" aria-pressed=${type === name}
         onClick=${() => setType(name)}>${label}</button>`,
     )}</div>
-    ${value === null && html`<${ToCome} error=${error} lines=${8} />`}
+    ${!isShown && html`<${ToCome} error=${error} lines=${8} />`}
     ${value?.activity.length === 0 && html`<p class="quiet">Nothing yet.</p>`}
-    ${
-      value !== null &&
-      value.activity.length > 0 &&
-      html`<${ActivityTable} rows=${value.activity} markets=${markets} />`
-    }
+    ${isShown && value.activity.length > 0 && html`<${ActivityTable} rows=${value.activity} markets=${markets} />`}
     ${
       value?.next_cursor != null &&
       rows < MOST_ROWS &&

@@ -21,7 +21,7 @@ export function DepthChart({ levels, outcome }: { readonly levels: Levels; reado
     <path class="bid" d=${outline(bids, 0, most)} />
     <path class="ask" d=${outline(asks, WIDTH, most)} />
   </svg>
-  <p class="axis" aria-hidden="true"><span>0¢</span><span>50¢</span><span>100¢</span></p>`;
+  <p key="axis" class="axis" aria-hidden="true"><span>0¢</span><span>50¢</span><span>100¢</span></p>`;
 }
 
 /** A drawing needs no exact sums. */

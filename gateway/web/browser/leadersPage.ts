@@ -1,7 +1,7 @@
 /** The leaderboard, the volume of the exchange, and the latest trades. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { Leaderboard, Pulse, RecentFills } from '../../../shared/client/types.ts';
 import { get, useLoaded } from './api.ts';
 import { dollars, gainInDollars, percent, short } from './format.ts';
@@ -27,9 +27,12 @@ export function LeadersPage(): VNode {
   const board = useLoaded<Leaderboard>(path, () => get(path), 60);
   const pulse = useLoaded<Pulse>('pulse', () => get('/v1/markets/stats/pulse'), 30);
   const fills = useLoaded<RecentFills>('fills', () => get('/v1/markets/fills/recent?limit=20'), 10);
+  // The first board is as high as its rows, and would move what is below it.
+  const hasBoard = useRef(false);
+  hasBoard.current ||= board.value !== null || board.error !== null;
   return html`
     <h1>Leaders</h1>
-    ${pulse.value !== null && html`<${PulseFacts} pulse=${pulse.value} />`}
+    <${PulseFacts} pulse=${pulse.value} />
     <div class="chips" role="group" aria-label="Period">
       ${WINDOWS.map(
         ([name, label]) => html`<button key=${name} type="button" aria-pressed=${period === name}
@@ -40,20 +43,23 @@ export function LeadersPage(): VNode {
       <p class="quiet">What was realised in this time, with open positions at their present prices. The return is the
         gain for each dollar that positions had cost, or orders had reserved, when the time began.</p>
       <${TraderTable} traders=${board.value?.traders} error=${board.error} /></section>
-    <section class="panel"><h2>Latest trades</h2>
-      <${FillTable} fills=${fills.value?.fills} error=${fills.error} /></section>
+    ${
+      hasBoard.current &&
+      html`<section class="panel"><h2>Latest trades</h2>
+        <${FillTable} fills=${fills.value?.fills} error=${fills.error} /></section>`
+    }
   `;
 }
 
-function PulseFacts({ pulse }: { readonly pulse: Pulse }): VNode {
-  const facts: readonly (readonly [string, string])[] = [
-    ['Traded in 24 hours', dollars(pulse.total_volume_24h)],
-    ['Traders with a fill', short(pulse.active_traders_24h)],
-    ['Traders online', short(pulse.traders_online_24h)],
-    ['Markets that trade', short(pulse.active_markets)],
+function PulseFacts({ pulse }: { readonly pulse: Pulse | null }): VNode {
+  const facts: readonly (readonly [string, string | null])[] = [
+    ['Traded in 24 hours', pulse && dollars(pulse.total_volume_24h)],
+    ['Traders with a fill', pulse && short(pulse.active_traders_24h)],
+    ['Traders online', pulse && short(pulse.traders_online_24h)],
+    ['Markets that trade', pulse && short(pulse.active_markets)],
   ];
   return html`<dl class="facts sums">${facts.map(
-    ([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`,
+    ([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value ?? '–'}</dd></div>`,
   )}</dl>`;
 }
 

@@ -79,12 +79,13 @@ function OpenMarket({ market, error, orders, onOrder }: OpenMarketProps): VNode 
   );
   const ownPrices = useMemo(() => pricesOf(own, outcome), [own, outcome]);
   const name = market.outcomes[outcome];
+  const isTraded = market.status === 'active' && Number(market.total_volume) > 0;
   return html`
     <${Where} market=${market} event=${event} />
     <h1><bdi>${market.title}</bdi></h1>
     <${BookStatus} book=${book} status=${market.status} stage=${market.stage} />
     ${error !== null && html`<p class="quiet">${error}</p>`}
-    <div class="market" data-state=${book.state}>
+    <div class="market" data-state=${book.state} data-traded=${isTraded}>
       <div class="column">
         ${charts}
         ${ownOrders}
