@@ -20,6 +20,8 @@ const PRIVATE_EVERY_MS = 60_000;
 const OWN = 'gateway';
 /** The name here for threads of the query pool, whose library gives them none. */
 const UNNAMED = 'query';
+/** Node 22 and Node 24 give these names to a thread that has none. */
+const NAMES_OF_UNNAMED: readonly string[] = ['', 'WorkerThread'];
 
 /** Lines of /proc/self/status, in kB. */
 const OF_STATUS = { resident: 'VmRSS', anonymous: 'RssAnon', file: 'RssFile', shared: 'RssShmem' } as const;
@@ -33,7 +35,8 @@ export class MemoryUse {
   /** Threads that were started earlier are not counted. */
   constructor() {
     process.on('worker', (worker) => {
-      const name = this.#freeName((worker as Worker & { readonly threadName: string }).threadName || UNNAMED);
+      const { threadName } = worker as Worker & { readonly threadName: string };
+      const name = this.#freeName(NAMES_OF_UNNAMED.includes(threadName) ? UNNAMED : threadName);
       this.#threads.set(worker, { name, isAsked: false, memory: null });
       worker.once('exit', () => this.#threads.delete(worker));
     });
