@@ -58,7 +58,7 @@ const REDIRECT_PATH = {
   pattern: '^/(?![/\\\\])[!-\\[\\]-~]{0,200}$',
   default: '/cash',
   examples: ['/cash'],
-  description: 'A path of the page at which the exchange is reached: where the provider sends the browser back.',
+  description: 'A path of the page: where the provider sends the browser back.',
 } as const;
 const BYTES = { type: 'string', pattern: '^0x(?:[0-9a-fA-F]{2})*$', examples: ['0x12ab'] } as const;
 const LAUNCH_URL = { type: 'string', examples: ['https://pay.example/?token=once'] } as const;
@@ -260,8 +260,7 @@ export const NEW_RAIL_CANCELLATION = {
       type: 'integer',
       minimum: 1,
       maximum: 9_007_199_254_740_991,
-      description:
-        'That of the authorization, in Unix seconds: the cancellation is kept so long. For ever when left out.',
+      description: 'Of the authorization, in Unix seconds: the cancellation is kept so long; for ever without it.',
       examples: [1_790_000_600],
     },
   },

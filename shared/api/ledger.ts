@@ -16,7 +16,7 @@ export const ACCOUNT_MOVEMENT = object({
   amount_usdc_micro: SIGNED_UNITS,
   reference: described(
     orNull({ type: 'string', examples: ['wire 2026-10-01 17'] }),
-    'The reference of a deposit or a withdrawal; of all others the hash of the entry, as the answer of a claim has it.',
+    'Of a deposit or withdrawal; of all others the hash of the entry, as the answer of a claim has it.',
   ),
   status: described(
     { type: 'string', enum: ['pending', 'completed'], examples: ['completed'] },

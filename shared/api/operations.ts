@@ -170,7 +170,7 @@ export const OPERATIONS = object({
     reserve_bytes: COUNT,
     growth_bytes_per_day: described(
       orNull({ type: 'integer', examples: [1_200_000_000] }),
-      'By the last six hours; less than 0 if the free space grows; null until half an hour is known.',
+      'Over six hours; negative while free space grows; null for half an hour.',
     ),
     files: arrayOf(object({ name: { type: 'string', examples: ['journal-0.db'] }, bytes: COUNT })),
   }),

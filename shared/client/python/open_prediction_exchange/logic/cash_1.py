@@ -65,8 +65,7 @@ class CashPart1(CashSigning):
     ) -> Steps[CreatedFiatSession]:
         """Begins to cash in: a session, and the page of the provider to go to.
 
-        `redirect_path`: A path of the page at which the exchange is reached: where the provider sends the browser
-        back.
+        `redirect_path`: A path of the page: where the provider sends the browser back.
         `amount`: Unit: fiat_currency.
         """
         return self._do(
@@ -98,8 +97,7 @@ class CashPart1(CashSigning):
     ) -> Steps[CreatedFiatSession]:
         """Begins to cash out: a session, and the page of the provider to go to.
 
-        `redirect_path`: A path of the page at which the exchange is reached: where the provider sends the browser
-        back.
+        `redirect_path`: A path of the page: where the provider sends the browser back.
         `amount`: Unit: USDC.
         """
         return self._do(

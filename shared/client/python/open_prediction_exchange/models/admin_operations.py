@@ -176,7 +176,7 @@ class OperationsDisk:
     free_bytes: int
     reserve_bytes: int
     growth_bytes_per_day: int | None
-    """By the last six hours; less than 0 if the free space grows; null until half an hour is known."""
+    """Over six hours; negative while free space grows; null for half an hour."""
     files: tuple[OperationsDiskFile, ...]
 
 
@@ -295,7 +295,7 @@ class Cluster:
     """The member that is to lead in the place of the leader; null: none is."""
     log: ClusterLog
     formats: tuple[ClusterFormat, ...]
-    """The format of each layout that the newest lead writes, null before the first one, and that of the next lead."""
+    """The format of each layout that the newest lead writes, null before it, and that of the next lead."""
     members: tuple[ClusterMember, ...]
     database: ClusterDatabase | None
     """The server of the database that is written, and those that follow it; members of a standby are null where the

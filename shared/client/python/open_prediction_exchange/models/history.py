@@ -195,8 +195,7 @@ class StatementEntry:
     ]
     id: str
     reference: str | None
-    """The reference of a deposit or a withdrawal; of all others the hash of the entry, as the answer of a claim has it.
-    """
+    """Of a deposit or withdrawal; of all others the hash of the entry, as the answer of a claim has it."""
     market_id: str | None
     outcome_index: Literal[0, 1] | None
     side: Literal["BUY", "SELL"] | None
@@ -236,8 +235,7 @@ class AccountMovement:
     amount_usdc_micro: int
     """Unit: micro-USDC."""
     reference: str | None
-    """The reference of a deposit or a withdrawal; of all others the hash of the entry, as the answer of a claim has it.
-    """
+    """Of a deposit or withdrawal; of all others the hash of the entry, as the answer of a claim has it."""
     status: Literal["pending", "completed"]
     """A withdrawal is pending until a block of the chain has paid it; everything else is completed."""
     settlement_status: Literal["pending", "submitted", "mined", "settled", "failed"]
