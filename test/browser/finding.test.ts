@@ -6,7 +6,7 @@ import { NO_CHROMIUM } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { pageServer } from '../support/pageServer.ts';
 import { makeTrader } from '../support/traders.ts';
-import { assertFitForAll, openPage } from '../support/visitor.ts';
+import { assertAccessible, assertFitForAll, openPage } from '../support/visitor.ts';
 
 const skip = NO_CHROMIUM;
 const DAY_MS = 86_400_000;
@@ -96,6 +96,36 @@ test('a card has the chance, the score, and no market without a price unless it 
   await page.getByLabel('Search').fill('uberf');
   await page.locator('mark', { hasText: /^Überfahrt$/ }).waitFor();
   assert.deepEqual(await titlesOf(page), ['The open water']);
+});
+
+test('every other view suggests events, teams and outcomes while one types', { skip }, async () => {
+  const { page, complaints } = await openPage({ bypassCSP: true });
+  const rows = { ...fields, event_id: regatta.event.id, trading_ends_at: regatta.markets[0].trading_ends_at };
+  await server.admin.createMarket({ ...rows, title: 'Who is first?', outcomes: ['Peñarol Rowers', 'Neither'] });
+  await page.goto(`${server.baseUrl}/leaders`);
+  const field = page.getByRole('combobox', { name: 'Find markets' });
+  await field.fill('otter');
+  await page.getByRole('option', { name: 'The long regatta · Otter Crew' }).locator('mark').waitFor();
+  await assertAccessible(page);
+  await field.press('ArrowDown');
+  await field.press('Enter');
+  await page.getByRole('heading', { level: 1, name: 'The long regatta' }).waitFor();
+  await eventually('the outcome in the read model', async () => {
+    await field.fill('');
+    await field.fill('penarol');
+    const option = page.getByRole('option', { name: 'Who is first? · Peñarol Rowers' });
+    return option.waitFor({ timeout: 2000 }).then(
+      () => true,
+      () => false,
+    );
+  });
+  await page.getByRole('option', { name: 'Who is first?' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Who is first?' }).waitFor();
+  await field.fill('open water');
+  await field.press('Enter');
+  await page.locator('.card h2', { hasText: 'The open water' }).waitFor();
+  assert.equal(new URL(page.url()).search, '?search=open+water');
+  assert.deepEqual(complaints, []);
 });
 
 test('on a phone the first card is in the first third, and chips scroll within their row', { skip }, async () => {

@@ -147,7 +147,10 @@ test('a portfolio has its worth, its gain now and over time, and a way to sell w
   await assertFitForAll(page);
   await page.getByRole('link', { name: `Sell Frosty of ${other.title}` }).click();
   await page.getByRole('heading', { level: 1, name: other.title }).waitFor();
-  assert.equal(new URL(page.url()).search, '?outcome=0&side=sell');
+  assert.match(new URL(page.url()).search, /^\?outcome=0&side=sell&size=[\d.]+$/);
   await page.getByRole('button', { name: 'Sell', exact: true, pressed: true }).waitFor();
+  const held = Number(new URL(page.url()).searchParams.get('size'));
+  assert.ok(held > 4 && held < 10, `${held} tokens are held`);
+  assert.equal(Number(await page.locator('#ticket-amount').inputValue()), held, 'all that is held');
   assert.deepEqual(complaints, []);
 });

@@ -9,10 +9,11 @@ import { searchWords } from './matches.ts';
 import { replaceQuery } from './router.ts';
 
 const EVENTS_A_PAGE = 24;
-/** An answer has at most this many events; a search finds the others. */
+/** An answer has at most this many events. */
 const MOST_EVENTS = 200;
 const REFRESH_SECONDS = 15;
 const TYPING_MS = 150;
+const FIRST_SHOWN = { pages: 1, offset: 0 };
 /** As many as a screen shows while the first answer is awaited. */
 const SKELETONS = 9;
 /** The orders of the list; the first is that of an address without one. */
@@ -26,15 +27,16 @@ const SORTS: readonly (readonly [sort: string, label: string])[] = [
 export function HomePage(): VNode {
   const [filter, setFilter] = useFilter();
   const metadata = useLoaded<CatalogMetadata>('metadata', () => get('/v1/markets/metadata'), 60);
-  const [pages, setPages] = useState(1);
+  const [{ pages, offset }, setShown] = useState(FIRST_SHOWN);
   const query = new URLSearchParams({ limit: String(Math.min(EVENTS_A_PAGE * pages, MOST_EVENTS)), quotes: '1' });
+  if (offset > 0) query.set('offset', String(offset));
   for (const [name, value] of Object.entries(filter)) if (value !== '') query.set(name, value);
   query.set('sort', filter.sort || SORTS[0][0]);
   // A search may have found a market that is none of the lines of its event.
   if (filter.search === '') query.set('core_lines', '1');
   const events = useLoaded<BrowsedEvents>(`${query}`, () => get(`/v1/events/browse?${query}`), REFRESH_SECONDS);
   const change = (changed: Partial<Filter>): void => {
-    setPages(1);
+    setShown(FIRST_SHOWN);
     setFilter({ ...filter, ...changed });
   };
   const categories = ['', ...(metadata.value?.categories ?? [])];
@@ -58,7 +60,9 @@ export function HomePage(): VNode {
         )}
       </div>
     </div>
-    <${EventList} events=${events} words=${searchWords(filter.search)} onMore=${() => setPages(pages + 1)} />
+    <${EventList} events=${events} words=${searchWords(filter.search)} offset=${offset}
+      onMore=${() => setShown({ pages: pages + 1, offset })}
+      onOffset=${(from: number) => setShown({ pages: 1, offset: from })} />
   `;
 }
 
@@ -107,24 +111,31 @@ type EventListProps = {
   readonly events: Loaded<BrowsedEvents>;
   readonly words: readonly string[];
   readonly onMore: () => void;
+  readonly offset: number;
+  readonly onOffset: (offset: number) => void;
 };
 
-function EventList({ events: { value, error }, words, onMore }: EventListProps): VNode {
+function EventList({ events: { value, error }, words, onMore, offset, onOffset }: EventListProps): VNode {
   if (value === null && error === null) return html`<${Skeletons} />`;
   if (value === null) return html`<p class="quiet">${error}</p>`;
   const { events, total } = value;
+  const end = offset + events.length;
   if (events.length === 0) return html`<p role="status">No event matches.</p>`;
   return html`
     ${error !== null && html`<p class="quiet">${error}</p>`}
     <ul class="cards">${events.map(
       (event) => html`<${EventCard} key=${event.id} event=${event} words=${words} />`,
     )}</ul>
-    <p class="quiet" role="status">${`${events.length} of ${total} events`}</p>
+    <p class="quiet" role="status">${
+      offset === 0 ? `${events.length} of ${total} events` : `${offset + 1} to ${end} of ${total} events`
+    }</p>
+    ${offset > 0 && html`<button type="button" class="more" onClick=${() => onOffset(0)}>The first events</button>`}
     ${
-      events.length < Math.min(total, MOST_EVENTS) &&
-      html`<button type="button" class="more" onClick=${onMore}>More events</button>`
+      end < total &&
+      (events.length < MOST_EVENTS
+        ? html`<button type="button" class="more" onClick=${onMore}>More events</button>`
+        : html`<button type="button" class="more" onClick=${() => onOffset(end)}>The next events</button>`)
     }
-    ${events.length === MOST_EVENTS && total > MOST_EVENTS && html`<p class="quiet">Search to find the others.</p>`}
   `;
 }
 

@@ -5,6 +5,7 @@
 import { html, render } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { HeaderSearch } from './headerSearch.ts';
 import { HomePage } from './homePage.ts';
 import { later } from './later.ts';
 import { useCancelsOnClose } from './leaving.ts';
@@ -55,6 +56,7 @@ function App(): VNode {
       <${Link} to="/" class="brand"><img src=${mark} width="26" height="26" alt="" />
         <span>Open prediction exchange</span></${Link}>
       <nav id="navigation" aria-label="Main" class=${isOpen ? 'open' : ''}>
+        ${place.path !== '/' && html`<${HeaderSearch} />`}
         ${NAVIGATION.map(
           ([to, label]) => html`<${Link} key=${to} to=${to}
             aria-current=${place.path === to ? 'page' : undefined}>${label}${

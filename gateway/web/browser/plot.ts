@@ -7,6 +7,7 @@ import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type UPlot from 'uplot';
 import { zoomed } from './chartRanges.ts';
+import { part } from './parts.ts';
 import { shortClock, shortDay } from './times.ts';
 
 type Values = readonly (number | null)[];
@@ -56,7 +57,7 @@ export function Plot(props: PlotProps): VNode {
     const redraw = (): void => plot.current?.redraw();
     scheme.addEventListener('change', redraw);
     const load = async (): Promise<void> => {
-      const { default: Plotter } = await import('uplot');
+      const { default: Plotter } = await part(() => import('uplot'));
       if (isLeft || place.current === null) return;
       const options = optionsOf(Plotter, place.current, newest);
       plot.current = new Plotter(options, dataOf(newest.current), place.current);

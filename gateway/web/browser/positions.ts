@@ -71,12 +71,13 @@ type PositionRowProps = {
 function PositionRow({ position, value: { worthMicro, gainMicro }, market }: PositionRowProps): VNode {
   const { market_id, outcome_index, quantity, average_entry_price: entry, realized_pnl: realized } = position;
   const place = `/markets/${market_id}`;
+  const held = sumToDecimal(BigInt(quantity));
   const title = market?.title ?? 'Market';
   return html`<tr>
     <th scope="row"><${Link} to=${place}><bdi>${title}</bdi></${Link}>${' '}
       ${
         market?.status === 'active'
-          ? html`<${Link} to=${`${place}?outcome=${outcome_index}&side=sell`} class="button small"
+          ? html`<${Link} to=${`${place}?outcome=${outcome_index}&side=sell&size=${held}`} class="button small"
               aria-label=${`Sell ${outcomeName(market, outcome_index)} of ${title}`}>Sell</${Link}>`
           : market !== undefined && html`<span class="tag">${market.status}</span>`
       }</th>

@@ -37,6 +37,7 @@ const KEPT_MS = 1_800_000;
 const HOUR_MINUTES = 60;
 const MINUTE_MS = 60_000;
 const CENTS_A_UNIT = 100;
+const TOKENS = /^\d{1,9}(?:\.\d{1,6})?$/;
 /** The values that these members may have; others are texts, numbers and flags. */
 const CHOICES: Readonly<Record<string, readonly unknown[]>> = {
   side: ['BUY', 'SELL'],
@@ -44,15 +45,17 @@ const CHOICES: Readonly<Record<string, readonly unknown[]>> = {
   selfTrade: ['none', 'cancel_newest', 'cancel_oldest', 'cancel_both'],
 };
 
-/** A new draft slips by a cent at most, whatever the grid. A button of another view may name the side. */
+/** A new draft slips by a cent at most, whatever the grid. A button of another view may name the side and the size. */
 function newDraft(ticksPerUnit: number): Draft {
+  const query = new URLSearchParams(location.search);
+  const size = query.get('size') ?? '';
   return {
     tab: 'market',
-    side: new URLSearchParams(location.search).get('side') === 'sell' ? 'SELL' : 'BUY',
+    side: query.get('side') === 'sell' ? 'SELL' : 'BUY',
     kind: 'MARKET',
     cents: '',
     isPriceChosen: false,
-    size: '10',
+    size: TOKENS.test(size) ? size : '10',
     budget: '10',
     isInTokens: false,
     slippageTicks: Math.ceil(ticksPerUnit / CENTS_A_UNIT),
