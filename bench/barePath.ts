@@ -18,7 +18,7 @@ import { HmacKey } from '../gateway/base/hmacKey.ts';
 import { compileBody } from '../gateway/http/validate.ts';
 import type { MarketEntry } from '../gateway/markets/catalog.ts';
 import { OrderEncoder } from '../gateway/trading/encodeOrder.ts';
-import { refuseCombination, refuseToken } from '../gateway/trading/orderRules.ts';
+import { ParsedOrders } from '../gateway/trading/parsedOrders.ts';
 import { PLACEMENT, type PlacementBody } from '../shared/api/orders.ts';
 import { assert } from '../shared/base/assert.ts';
 import { SELF_TRADE } from '../shared/base/codes.ts';
@@ -26,7 +26,7 @@ import { HASH_BYTES, toHex, tryParseHex } from '../shared/base/hex.ts';
 import { ID_KIND, timeOrderedId } from '../shared/base/ids.ts';
 import { STRIPPED_BEFORE } from '../shared/base/stripTypes.ts';
 import { AUTH_HEADER, EMPTY_BODY_SHA256, stringToSignV2 } from '../shared/crypto/hmac.ts';
-import { ANY_COMMAND, COMMAND, claimCommand } from '../shared/wire/commands.ts';
+import { COMMAND, claimCommand } from '../shared/wire/commands.ts';
 import { RingConsumer, RingProducer } from '../shared/wire/ring.ts';
 import { createRingBuffer } from '../shared/wire/ringLayout.ts';
 import * as protocol from './barePathProtocol.ts';
@@ -49,6 +49,7 @@ type Signed = Pick<Credentials, 'timestamp' | 'nonce' | 'signature'>;
 class BarePath {
   readonly #key: HmacKey;
   readonly #encoder: OrderEncoder;
+  readonly #parsed = new ParsedOrders();
   readonly #market: MarketEntry;
   readonly #checkBody = compileBody(PLACEMENT);
   readonly #commands: RingProducer;
@@ -114,15 +115,14 @@ class BarePath {
       refuse(response, '401 Unauthorized');
       return;
     }
-    const order = JSON.parse(body.toString()) as PlacementBody;
-    if (this.#checkBody(order) !== null || (refuseCombination(order) ?? refuseToken(order, this.#market)) !== null) {
+    const json = JSON.parse(body.toString()) as PlacementBody;
+    const order = this.#checkBody(json) === null ? this.#parsed.read(json) : null;
+    if (order === null || (order.contradiction ?? order.refuseToken(this.#market)) !== null) {
       refuse(response, '400 Bad Request');
       return;
     }
-    const record = this.#encoder.encode(order, PLACER);
     const word = this.#claim(COMMAND.PLACE.TYPE, waiting);
-    for (let index = ANY_COMMAND.WORDS; index < record.length; index++)
-      this.#commands.words[word + index] = record[index];
+    this.#encoder.ready(order, PLACER).writeAt(this.#commands.words, word);
     this.#commands.publish();
   }
 

@@ -5,6 +5,7 @@
 import type { OrderHasher } from '../../shared/crypto/eip712.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import type { OrderDigests } from './orderChecks.ts';
+import { isDomainOf } from './placeDigest.ts';
 
 export class KernelDigests implements OrderDigests {
   readonly #kernel: Kernel;
@@ -23,7 +24,7 @@ export class KernelDigests implements OrderDigests {
   }
 
   isFor(chainId: number, exchange: Uint8Array): boolean {
-    return this.#hasher.isFor(chainId, exchange);
+    return isDomainOf(this.#hasher, chainId, exchange);
   }
 
   placeDigest(words: Uint32Array, _bytes: Uint8Array, word: number, out: Uint8Array, outOffset: number): void {

@@ -4,7 +4,7 @@
  */
 import type { OrderHasher } from '../../shared/crypto/eip712.ts';
 import { COMMAND } from '../../shared/wire/commands.ts';
-import { placeDigest } from './placeDigest.ts';
+import { isDomainOf, placeDigest } from './placeDigest.ts';
 import type { Verifier } from './verifier.ts';
 
 const { PLACE } = COMMAND;
@@ -71,7 +71,7 @@ export function verifyOrder(verifier: Verifier, bytes: Uint8Array, word: number)
 export function digestsBy(hasher: OrderHasher): OrderDigests {
   return {
     setDomain: (chainId, exchange) => hasher.setDomain(chainId, exchange),
-    isFor: (chainId, exchange) => hasher.isFor(chainId, exchange),
+    isFor: (chainId, exchange) => isDomainOf(hasher, chainId, exchange),
     placeDigest: (words, bytes, word, out, outOffset) => placeDigest(hasher, words, bytes, word, out, outOffset),
   };
 }

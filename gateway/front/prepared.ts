@@ -7,8 +7,8 @@ import { AUTH_HEADER } from '../../shared/crypto/hmac.ts';
 import { COMMAND } from '../../shared/wire/commands.ts';
 import type { Prepared } from '../http/call.ts';
 import { type HeaderLines, RequestHeaders } from '../http/headers.ts';
+import type { ReadPlacement } from '../trading/order.ts';
 import type { ReadBody, UsualBody, UsualForm } from '../trading/usualBodies.ts';
-import type { ReadPlacement } from '../trading/usualOrders.ts';
 import { FROM_FRONT, TEXT_SEPARATOR } from './records.ts';
 
 const { PLACE } = COMMAND;

@@ -71,7 +71,7 @@ export class Preparing {
     words[word + PREPARED.orders] = orders.length;
     const ordersAt = word + PREPARED.WORDS;
     // They are one after the other there, too.
-    if (usual !== null) words.set(usual.orders[0].words.subarray(0, orders.length * PLACE.WORDS), ordersAt);
+    if (usual !== null) words.set(usual.orders[0].records.words.subarray(0, orders.length * PLACE.WORDS), ordersAt);
     words[word + PREPARED.textBytes] = text.length;
     words[word + PREPARED.bodyBytes] = body.length;
     const textAt = ordersAt * 4 + ordersBytes;

@@ -81,12 +81,18 @@ export type Transport = {
   send(call: Call, status: number, body: AnswerBody, options: AnswerOptions): void;
 };
 
+/** Values in memory that is used again after this turn of the event loop. */
+export type Keepable = {
+  /** The same values in memory of their own. */
+  kept(): Keepable;
+};
+
 /**
  * The body of a call whose transport has read it already; otherwise it is in `bodyBytes`. A JSON value is checked by
  * the route's schema, like text; for any other body the transport states its fault, or null. `usual` replaces the value
- * with the route's own parsed form, made by another thread (route.ts).
+ * with the route's own parsed form (route.ts).
  */
-type GivenBody = { readonly value: unknown; readonly invalid?: Invalid | null; readonly usual?: object | undefined };
+type GivenBody = { readonly value: unknown; readonly invalid?: Invalid | null; readonly usual?: Keepable | undefined };
 
 /**
  * Results that a front thread has prepared for a complete request: each part replaces what a stage would compute from

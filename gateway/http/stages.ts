@@ -103,6 +103,8 @@ export class Stages {
   #proceedLater(call: Call, row: RouteRow, passage: Promise<boolean>): void {
     if (call.bodyBytes.length > 0) call.bodyBytes = Buffer.from(call.bodyBytes);
     call.prepared = null;
+    const { givenBody } = call;
+    if (givenBody?.usual !== undefined) call.givenBody = { ...givenBody, usual: givenBody.usual.kept() };
     const proceed = (isPassed: boolean): void => {
       if (!isPassed || call.answered) return;
       if (call.transport.isGone) call.host.abort(call);

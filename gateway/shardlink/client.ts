@@ -11,7 +11,6 @@ import { CLOSE_REASON, type CloseReason, FEE_ACCOUNT, type MarketStatus, type St
 import { E, OK } from '../../shared/base/errors.ts';
 import { ADDRESS_BYTES, HASH_BYTES, tryParseHex, UUID_BYTES } from '../../shared/base/hex.ts';
 import {
-  ANY_COMMAND,
   ANY_GRANT,
   ANY_STAGE,
   BOTH_OUTCOMES,
@@ -29,6 +28,7 @@ import { CANCEL_OR_TOMBSTONE, COUNT_CANCELLED, FIND_AND_CANCEL } from './fanOut.
 import { NO_ROOM } from './lane.ts';
 import type { ShardLink } from './link.ts';
 import type { MarketPatch, MarketTerms } from './marketTerms.ts';
+import type { PlacementWriter } from './placementWriter.ts';
 import type { CommandResult, ReplyHandler } from './reply.ts';
 import { request, requestAll } from './request.ts';
 
@@ -78,46 +78,44 @@ export class ShardClient {
     this.#link.batch(enqueue);
   }
 
-  /**
-   * `record` is a PLACE command, plain or extended, whose body is filled in (encodeOrder.ts).
-   */
   place<C>(
     shard: number,
     account: number,
     market: number,
-    record: Uint32Array,
+    order: PlacementWriter,
     handler: ReplyHandler<C>,
     context: C,
   ): number {
     if (this.#holdsPlacements) return E.ENGINE_BUSY;
-    const word = this.#link.claim(shard, COMMAND.PLACE.TYPE, account, market, 0, handler, context, record.length * 4);
+    const bytes = order.lengthBytes;
+    const word = this.#link.claim(shard, COMMAND.PLACE.TYPE, account, market, 0, handler, context, bytes);
     if (word === NO_ROOM) return E.ENGINE_BUSY;
-    const words = this.#link.commands(shard).words;
-    for (let i = ANY_COMMAND.WORDS; i < record.length; i++) words[word + i] = record[i];
+    order.writeAt(this.#link.commands(shard).words, word);
     return this.#link.publish(shard);
   }
 
   /**
-   * Replaces the order with this hash by the one in `record`, an extended PLACE command. The reply's `a` is 1 when the
-   * new order kept the time priority of the old one, `b` is 1 when the price has changed.
+   * Replaces the order with this hash by `order`, in its long form. The reply's `a` is 1 when the new order kept the
+   * time priority of the old one, `b` is 1 when the price has changed.
    * @param flags REPLACE_MODE, and REPLACE_ELSEWHERE when the old order is open in another shard than this one.
    */
   replace<C>(
     shard: number,
     account: number,
     market: number,
-    record: Uint32Array,
+    order: PlacementWriter,
     hash: Uint32Array,
     flags: number,
     handler: ReplyHandler<C>,
     context: C,
   ): number {
-    assert(record.length === COMMAND.REPLACE.oldHash, 'shard client: a replacement is an extended placement');
+    const isExtended = order.lengthBytes === COMMAND.REPLACE.oldHash * 4;
+    assert(isExtended, 'shard client: a replacement is an extended placement');
     if (this.#holdsPlacements) return E.ENGINE_BUSY;
     const word = this.#link.claim(shard, COMMAND.REPLACE.TYPE, account, market, flags, handler, context);
     if (word === NO_ROOM) return E.ENGINE_BUSY;
     const words = this.#link.commands(shard).words;
-    for (let i = ANY_COMMAND.WORDS; i < record.length; i++) words[word + i] = record[i];
+    order.writeAt(words, word);
     words.set(hash, word + COMMAND.REPLACE.oldHash);
     return this.#link.publish(shard);
   }

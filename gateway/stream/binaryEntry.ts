@@ -23,7 +23,7 @@ import type { ShardClient } from '../shardlink/client.ts';
 import type { ShardReply } from '../shardlink/reply.ts';
 import type { Views } from '../shardlink/views.ts';
 import { BinaryOrder, isZero, reserved } from '../trading/binaryOrder.ts';
-import type { AcceptedSink, OrderTerms } from '../trading/orderTerms.ts';
+import { type AcceptedSink, type Order, OrderRecords } from '../trading/order.ts';
 import { TokenTexts } from '../trading/tokenTexts.ts';
 import type { BinaryConnection } from './entryConnection.ts';
 import { MAX_ORDERS_IN_FLIGHT } from './entryLimits.ts';
@@ -46,7 +46,9 @@ type RecordRequest = {
   readonly value: unknown;
   /** The reason why the route is not called, or null. */
   readonly invalid: Invalid | null;
-  readonly order?: BinaryOrder;
+  readonly record?: BinaryOrder;
+  /** That of `record`, if its form is right. */
+  readonly order?: Order | undefined;
 };
 
 const ROUTES = {
@@ -74,24 +76,26 @@ export class BinaryEntry {
   /** BINARYENTRY-1. @returns the reason why nothing of the message was executed, or null */
   receive(connection: BinaryConnection, message: Uint8Array): Refusal | null {
     if (message.length === 0 || message.length % 8 !== 0) return malformed('length');
-    // The bytes of uWebSockets.js are valid for this turn, and orders keep those of their frame (BINARYORDER-2).
+    // The bytes of uWebSockets.js are valid for this turn, and orders keep those of their frame.
     const bytes = new Uint8Array(message);
     const words = new Uint32Array(bytes.buffer);
+    const frame = new OrderRecords(words, bytes);
     const problem = problemOf(words);
     if (problem !== null) return problem;
     this.#options.engine.batch(() => {
-      for (let at = 0; at < words.length; at += words[at] >>> 2) this.#run(connection, words, bytes, at);
+      for (let at = 0; at < words.length; at += words[at] >>> 2) this.#run(connection, frame, at);
     });
     return null;
   }
 
-  #run(connection: BinaryConnection, words: Uint32Array, bytes: Uint8Array, at: number): void {
+  #run(connection: BinaryConnection, frame: OrderRecords, at: number): void {
+    const { words } = frame;
     const requestId = words[at + ANY_COMMAND.requestId];
     if (connection.ordersInFlight >= MAX_ORDERS_IN_FLIGHT)
       return refuseRecord(connection, requestId, TOO_MANY_IN_FLIGHT);
     const type = words[at + ANY_COMMAND.type] & 0xffff;
     const transport = new RecordTransport(connection, requestId, type === ENTRY.REPLACE.TYPE);
-    const request = this.#requestOf(type, words, bytes, at, transport);
+    const request = this.#requestOf(type, frame, at, transport);
     const [method, path] = ROUTES[request.route];
     const calls = this.#options.calls();
     const call = new Call(
@@ -105,7 +109,7 @@ export class BinaryEntry {
     call.forwardedFor = connection.origin.forwardedFor;
     call.params = request.params ?? NO_FIELDS;
     call.givenBody = { value: request.value, invalid: request.invalid };
-    if (request.order !== undefined) this.#setOrderHeaders(call, request.order, request);
+    if (request.record !== undefined) this.#setOrderHeaders(call, request.record, request);
     connection.ordersInFlight++;
     calls.runLoggedIn(call, this.#rowOf(request.route), connection.principal);
   }
@@ -121,30 +125,27 @@ export class BinaryEntry {
   }
 
   /** Over HTTP, deadline and idempotency key are headers. With a key, the body is the text of RULES.md 8.21. */
-  #setOrderHeaders(call: Call, order: BinaryOrder, { value, invalid }: RecordRequest): void {
-    if (invalid === null) call.deadlineMs = order.deadlineMs;
-    call.idempotencyKey = order.idempotencyKey;
+  #setOrderHeaders(call: Call, record: BinaryOrder, { value, order }: RecordRequest): void {
+    if (order !== undefined) call.deadlineMs = record.deadlineMs;
+    call.idempotencyKey = record.idempotencyKey;
     if (call.idempotencyKey === '') return;
-    order.marketIn(this.#options.catalog);
-    const replacer = (_: string, member: unknown): unknown => (member === order ? order.body : member);
-    call.bodyBytes = invalid === null ? Buffer.from(JSON.stringify(value, replacer)) : bytesOf(order);
+    const replacer = (_: string, member: unknown): unknown =>
+      member === order ? record.bodyOf(order!, this.#options.catalog) : member;
+    call.bodyBytes = order === undefined ? bytesOf(record) : Buffer.from(JSON.stringify(value, replacer));
   }
 
-  #requestOf(type: number, words: Uint32Array, bytes: Uint8Array, at: number, sink: AcceptedSink): RecordRequest {
+  #requestOf(type: number, frame: OrderRecords, at: number, sink: AcceptedSink): RecordRequest {
+    const { words, bytes } = frame;
     const header = refuseHeader(words, at);
     switch (type) {
       case ENTRY.PLACE.TYPE: {
-        const isExtended = words[at] !== ENTRY.PLACE.BYTES;
-        const order = new BinaryOrder(words, bytes, at, isExtended, this.#tokens, sink);
-        return {
-          route: 'place',
-          value: order,
-          order,
-          invalid: header ?? refuseFlags(words, at, 0) ?? order.refuseForm(),
-        };
+        const record = new BinaryOrder(frame, at, words[at] !== ENTRY.PLACE.BYTES);
+        const invalid = header ?? refuseFlags(words, at, 0) ?? record.refuseForm();
+        const order = invalid === null ? record.order(this.#tokens, sink) : undefined;
+        return { route: 'place', value: order, record, order, invalid };
       }
       case ENTRY.REPLACE.TYPE:
-        return this.#replacement(words, bytes, at, sink, header);
+        return this.#replacement(frame, at, sink, header);
       case ENTRY.CANCEL.TYPE: {
         const invalid = header ?? refuseFlags(words, at, CANCEL_TOMBSTONE);
         const params = { hash: toHex(bytes, (at + ENTRY.CANCEL.hash) * 4, HASH_BYTES) };
@@ -158,20 +159,16 @@ export class BinaryEntry {
     }
   }
 
-  #replacement(
-    words: Uint32Array,
-    bytes: Uint8Array,
-    at: number,
-    sink: AcceptedSink,
-    header: Invalid | null,
-  ): RecordRequest {
-    const order = new BinaryOrder(words, bytes, at, true, this.#tokens, sink);
-    const invalid = header ?? refuseFlags(words, at, REPLACE_MODE.AMEND) ?? order.refuseForm();
+  #replacement(frame: OrderRecords, at: number, sink: AcceptedSink, header: Invalid | null): RecordRequest {
+    const { words, bytes } = frame;
+    const record = new BinaryOrder(frame, at, true);
+    const invalid = header ?? refuseFlags(words, at, REPLACE_MODE.AMEND) ?? record.refuseForm();
+    const order = invalid === null ? record.order(this.#tokens, sink) : undefined;
     const hash = toHex(bytes, (at + ENTRY.REPLACE.oldHash) * 4, HASH_BYTES);
     if (words[at + ENTRY.REPLACE.flags] === REPLACE_MODE.AMEND) {
-      return { route: 'amend', params: { hash }, value: { new_order: order }, order, invalid };
+      return { route: 'amend', params: { hash }, value: { new_order: order }, record, order, invalid };
     }
-    return { route: 'cancelReplace', value: { cancel_hash: hash, new_order: order }, order, invalid };
+    return { route: 'cancelReplace', value: { cancel_hash: hash, new_order: order }, record, order, invalid };
   }
 }
 
@@ -224,10 +221,10 @@ class RecordTransport implements Transport, AcceptedSink {
     connection.resultsPushed();
   }
 
-  accepted(views: Views, reply: ShardReply, terms: OrderTerms): void {
+  accepted(views: Views, reply: ShardReply, order: Order): void {
     const connection = this.#connection;
     connection.ordersInFlight--;
-    connection.results.placed(this.#requestId, views, reply, terms, this.#isReplacement);
+    connection.results.placed(this.#requestId, views, reply, order, this.#isReplacement);
     connection.resultsPushed();
   }
 }

@@ -20,7 +20,7 @@ import { HASH_WORDS } from '../shardlink/openOrderIndex.ts';
 import type { OpenOrders } from '../shardlink/orderViews.ts';
 import type { ShardReply } from '../shardlink/reply.ts';
 import type { Views } from '../shardlink/views.ts';
-import type { OrderTerms } from '../trading/orderTerms.ts';
+import type { Order } from '../trading/order.ts';
 
 const { PLACED, RESULT } = ENTRY_ANSWER;
 const FIRST_BYTES = 1024;
@@ -80,7 +80,7 @@ export class Results {
   }
 
   /** The order that the record of this reply has placed. */
-  placed(requestId: number, views: Views, reply: ShardReply, terms: OrderTerms, isReplacement: boolean): void {
+  placed(requestId: number, views: Views, reply: ShardReply, order: Order, isReplacement: boolean): void {
     const { shard, result, a, b } = reply;
     const orders = views.orders[shard];
     const { slot, fills } = result;
@@ -97,7 +97,7 @@ export class Results {
     if (isReplacement && b === 1) bits |= PLACED_BIT_CHANGED_PRICE;
     words[word + PLACED.kind] = result.status() | (remainderOf(orders.remainingLots[slot], status) << 8) | (bits << 16);
     words[word + PLACED.fills] = fills;
-    writeSafe(words, word + PLACED.remaining, remainingOf(orders, slot, terms, ticksPerUnit, status));
+    writeSafe(words, word + PLACED.remaining, remainingOf(orders, slot, order, ticksPerUnit, status));
     words[word + PLACED.ticksPerUnit] = ticksPerUnit;
     for (let at = 0; at < fills; at++) {
       writeFill(words, bytes, word + PLACED.WORDS + at * PLACED_FILL.WORDS, orders, reply, at, ticksPerUnit);
@@ -134,19 +134,13 @@ function remainderOf(remainingLots: number, status: number): number {
   return status === ORDER_STATUS.CANCELLED ? REMAINDER.CANCELLED : REMAINDER.OPEN;
 }
 
-function remainingOf(
-  orders: OpenOrders,
-  slot: number,
-  terms: OrderTerms,
-  ticksPerUnit: number,
-  status: number,
-): number {
+function remainingOf(orders: OpenOrders, slot: number, order: Order, ticksPerUnit: number, status: number): number {
   const kind = orders.kind[slot];
   amounts.side = kindSide(kind);
   amounts.timeInForce = kindTimeInForce(kind);
   amounts.ticksPerUnit = ticksPerUnit;
-  amounts.makerAmount = terms.makerAmount;
-  amounts.takerAmount = terms.takerAmount;
+  amounts.makerAmount = order.makerAmount;
+  amounts.takerAmount = order.takerAmount;
   amounts.quantityLots = orders.quantityLots[slot];
   amounts.remainingLots = orders.remainingLots[slot];
   amounts.status = status;

@@ -13,13 +13,12 @@ import { type Refusal, retryAfterOf } from '../base/refusal.ts';
 import { type AnswerBody, type AnswerOptions, Call, type CallHost, type Transport } from '../http/call.ts';
 import { errorFields } from '../http/respond.ts';
 import type { RouteRow } from '../http/stages.ts';
-import type { ReadBody } from '../trading/usualBodies.ts';
 import { type OrderData, type OrderRequest, toOrderRequest } from './entryActions.ts';
 import type { OrderConnection, RequestId } from './entryConnection.ts';
 import { MAX_ORDERS_IN_FLIGHT } from './entryLimits.ts';
 import { toFrame } from './marketChannel.ts';
 import { asciiText } from './marketText.ts';
-import { UsualMessages } from './usualMessage.ts';
+import { type MessageBody, UsualMessages } from './usualMessage.ts';
 
 /** The stages of the server, for calls whose principal is known. */
 export type LoggedInCalls = CallHost & {
@@ -55,11 +54,11 @@ export class OrderEntry {
   tryPlace(connection: OrderConnection, message: Buffer): boolean {
     const usual = this.#usual;
     if (!usual.read(message)) return false;
-    this.#take(connection, usual.id, PLACE, usual.body);
+    this.#take(connection, usual.id, PLACE, usual.body());
     return true;
   }
 
-  #take(connection: OrderConnection, id: RequestId, request: OrderRequest, usual: ReadBody | undefined): void {
+  #take(connection: OrderConnection, id: RequestId, request: OrderRequest, usual: MessageBody | undefined): void {
     const { principal } = connection;
     if (principal === null) this.#refuse(connection, id, ANONYMOUS);
     else if (connection.ordersInFlight >= MAX_ORDERS_IN_FLIGHT) this.#refuse(connection, id, TOO_MANY_IN_FLIGHT);
@@ -71,7 +70,7 @@ export class OrderEntry {
     principal: AccountPrincipal,
     id: RequestId,
     request: OrderRequest,
-    usual: ReadBody | undefined,
+    usual: MessageBody | undefined,
   ): void {
     const { method, path } = request.route;
     const calls = this.#options.calls();

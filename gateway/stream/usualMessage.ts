@@ -4,8 +4,11 @@
  * schemas and entryActions.ts, so that each refusal is made in one place (USUAL-1). Owner: the gateway thread. The
  * order is valid until the next message is read.
  */
+import { COMMAND } from '../../shared/wire/commands.ts';
+import type { Keepable } from '../http/call.ts';
 import { endOfDigits, endOfText, skipSpace, startsWith, UNUSUAL } from '../trading/jsonBytes.ts';
-import type { ReadBody } from '../trading/usualBodies.ts';
+import { type Order, OrderRecords } from '../trading/order.ts';
+import type { UsualBody } from '../trading/usualBodies.ts';
 import { UsualPlacements } from '../trading/usualPlacement.ts';
 import type { RequestId } from './entryConnection.ts';
 
@@ -20,13 +23,28 @@ const SURE_DIGITS = 15;
 const MOST_ID_CHARACTERS = 64;
 const ASCII = /^[ -~]*$/;
 
-export class UsualMessages {
-  readonly body: ReadBody;
-  id: RequestId = 0;
-  readonly #reader = new UsualPlacements();
+/** The one order of a message. */
+export class MessageBody implements UsualBody, Keepable {
+  readonly orders: readonly [Order];
+  readonly cancelHash = '';
 
-  constructor() {
-    this.body = { orders: [this.#reader], cancelHash: '' };
+  constructor(order: Order) {
+    this.orders = [order];
+  }
+
+  kept(): MessageBody {
+    return new MessageBody(this.orders[0].kept());
+  }
+}
+
+export class UsualMessages {
+  id: RequestId = 0;
+  readonly #records = new OrderRecords(new Uint32Array(COMMAND.PLACE.WORDS));
+  readonly #reader = new UsualPlacements(this.#records);
+
+  /** The body that was read last. */
+  body(): MessageBody {
+    return new MessageBody(this.#reader.order(0));
   }
 
   /** @returns true if `id` and `body` were read from the message; false to take the long way */
@@ -36,7 +54,8 @@ export class UsualMessages {
     if (idEnd < 0 || !startsWith(json, idEnd, BEFORE_ORDER)) return false;
     const at = skipSpace(json, idEnd + BEFORE_ORDER.length);
     if (json[at] !== COMMA) return false;
-    const end = this.#reader.readMembers(json, at);
+    this.#records.body++;
+    const end = this.#reader.readMembers(json, at, 0);
     if (end < 0) return false;
     const last = skipSpace(json, end);
     return json[last] === CLOSE_BRACE && skipSpace(json, last + 1) === json.length;

@@ -23,12 +23,12 @@ import type { ShardClient } from '../shardlink/client.ts';
 import type { ReplyHandler } from '../shardlink/reply.ts';
 import type { Views } from '../shardlink/views.ts';
 import { cancelByHash } from './cancellingRoutes.ts';
+import { Order } from './order.ts';
 import type { Placed } from './placed.ts';
 import { placedRowText } from './placementResponse.ts';
 import { OrderTask, type Placements } from './placements.ts';
 import type { PlacementReads } from './reads.ts';
 import { MOST_ORDERS, type UsualBody, usualReader } from './usualBodies.ts';
-import { UsualOrder } from './usualOrders.ts';
 
 type BatchDeps = {
   readonly engine: ShardClient;
@@ -122,14 +122,14 @@ class RowTask extends OrderTask {
   readonly call: AccountCall;
   readonly #rows: Rows;
 
-  constructor(call: AccountCall, rows: Rows, order: PlacementBody | UsualOrder, row: number) {
+  constructor(call: AccountCall, rows: Rows, order: Order, row: number) {
     super(order, row);
     this.call = call;
     this.#rows = rows;
   }
 
   placed(placed: Placed): void {
-    this.#rows.succeed(this.row, placedRowText(this.row, placed, this.terms));
+    this.#rows.succeed(this.row, placedRowText(this.row, placed, this.order));
   }
 
   refused(refusal: Refusal): void {
@@ -140,11 +140,11 @@ class RowTask extends OrderTask {
 function placeHandler({ engine, placements }: BatchDeps): Handler<typeof PLACE_BATCH> {
   const check = compileBodyLater(PLACEMENT);
   const enqueue = (call: AccountCall, rows: Rows, order: unknown, index: number): void => {
-    const invalid = order instanceof UsualOrder ? null : check(order);
+    const invalid = order instanceof Order ? null : check(order);
     const { message, details } = invalid ?? {};
     const refusal =
       invalid === null
-        ? placements.tryPlace(new RowTask(call, rows, order as PlacementBody | UsualOrder, index))
+        ? placements.tryPlace(new RowTask(call, rows, placements.orderOf(order as PlacementBody | Order), index))
         : { row: ERRORS.VALIDATION_ERROR, message, details };
     if (refusal !== null) rows.fail(index, { index }, refusal);
   };

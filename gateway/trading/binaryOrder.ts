@@ -1,37 +1,27 @@
 /**
  * An order as a record of the binary entry (shared/wire/entry.ts): a PLACE, its long form or a REPLACE, as its client
- * has sent it. A usual order is checked and copied into its command without becoming text; rare cases, such as a
- * refusal that names a value, read it as JSON.
+ * has sent it. It is checked and copied into its command without becoming text; only an idempotency key, and a refusal
+ * that names a value, read it as JSON.
  *
- * Invariants:
+ * Invariant:
  *   BINARYORDER-1  `refuseForm` passes an order only if every word that the gateway or the shard fills in is zero, and
- *                  every other is in the range that the schema of JSON gives it.
- *   BINARYORDER-2  The words belong to the order for as long as it lives: nothing overwrites them.
+ *                  every other is in the range that the table of an order's fields gives it.
  */
 import { CLIENT_ORDER_ID_FORM } from '../../shared/api/fields.ts';
 import type { PlacementBody } from '../../shared/api/orders.ts';
-import {
-  isImmediate,
-  MAX_EXPIRATION_SEC,
-  MAX_ORDER_AMOUNT,
-  OUTCOME,
-  SIDE,
-  type Side,
-  TIME_IN_FORCE,
-} from '../../shared/base/codes.ts';
+import { MAX_ORDER_AMOUNT, OUTCOME, TIME_IN_FORCE } from '../../shared/base/codes.ts';
 import { bytesToUuid } from '../../shared/base/hex.ts';
 import { MAX_SAFE } from '../../shared/base/int.ts';
 import * as commands from '../../shared/wire/commands.ts';
 import { CLIENT_ID_MAX_BYTES, kindBits } from '../../shared/wire/commands.ts';
 import { CLIENT_BITS, ENTRY, PLACE_BIT_SELF_TRADE } from '../../shared/wire/entry.ts';
-import { bodyOfRecord, clientIdOf } from '../../shared/wire/entryBody.ts';
+import { bodyOfRecord, clientIdOf, PLACED_FIELDS, type PlacedField } from '../../shared/wire/orderBody.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import type { Invalid, Refusal } from '../base/refusal.ts';
 import { FORMAT_WORDS } from '../http/expected.ts';
-import type { Catalog, MarketEntry } from '../markets/catalog.ts';
-import type { OrderEncoder, PlacementExtras, Placer } from './encodeOrder.ts';
-import { refuseCombination, refuseToken } from './orderRules.ts';
-import type { AcceptedSink, OrderTerms } from './orderTerms.ts';
+import type { Catalog } from '../markets/catalog.ts';
+import { type AcceptedSink, Order, type OrderRecords } from './order.ts';
+import { refuseCombination } from './orderRules.ts';
 import type { TokenTexts } from './tokenTexts.ts';
 
 const { PLACE, EXTENDED_PLACE } = ENTRY;
@@ -45,62 +35,34 @@ const SELF_TRADE_BITS = 3 << commands.PLACE_SELF_TRADE_SHIFT;
 /** As the schema of JSON says it (http/expected.ts). */
 const AMOUNT_WORDS = FORMAT_WORDS['amount'];
 const CLIENT_ID_WORDS = `a text that matches ${CLIENT_ORDER_ID_FORM}`;
-const EXPIRATION_WORDS = `0 to ${MAX_EXPIRATION_SEC}, in Unix seconds`;
 
-export class BinaryOrder implements OrderTerms {
+/** The fields whose numbers have a range. */
+const NUMBERS = PLACED_FIELDS.filter(
+  ({ form, isWide }) => isWide && ['integer', 'integerOrText', 'amount', 'amountOrNone'].includes(form),
+);
+
+/** The fields with an octet of the kind of their own. */
+const IN_OCTETS = PLACED_FIELDS.filter(({ bits }) => bits?.[1] === 8).sort((a, b) => a.bits![0] - b.bits![0]);
+
+/** The record of an order in its frame. */
+export class BinaryOrder {
+  readonly records: OrderRecords;
   readonly words: Uint32Array;
   readonly bytes: Uint8Array;
   /** The word at which the record starts. */
   readonly at: number;
   readonly isExtended: boolean;
-  readonly sink: AcceptedSink | null;
-  readonly #tokens: TokenTexts;
-  #market: MarketEntry | undefined;
-  #body: PlacementBody | null = null;
 
-  constructor(
-    words: Uint32Array,
-    bytes: Uint8Array,
-    at: number,
-    isExtended: boolean,
-    tokens: TokenTexts,
-    sink: AcceptedSink | null,
-  ) {
-    this.words = words;
-    this.bytes = bytes;
+  constructor(records: OrderRecords, at: number, isExtended: boolean) {
+    this.records = records;
+    this.words = records.words;
+    this.bytes = records.bytes;
     this.at = at;
     this.isExtended = isExtended;
-    this.#tokens = tokens;
-    this.sink = sink;
   }
 
   get kind(): number {
     return this.words[this.at + PLACE.kind];
-  }
-
-  get side(): Side {
-    return commands.kindSide(this.kind) as Side;
-  }
-
-  get isImmediate(): boolean {
-    return isImmediate(commands.kindTimeInForce(this.kind));
-  }
-
-  get makerAmount(): number {
-    return readSafe(this.words, this.at + PLACE.makerAmount);
-  }
-
-  get takerAmount(): number {
-    return readSafe(this.words, this.at + PLACE.takerAmount);
-  }
-
-  get clientId(): string | undefined {
-    return clientIdOf(this);
-  }
-
-  /** A record has no room for a group's name. */
-  get groupName(): undefined {
-    return undefined;
   }
 
   /** 0 for none. */
@@ -115,44 +77,40 @@ export class BinaryOrder implements OrderTerms {
     return bytesToUuid(this.bytes, key * 4);
   }
 
-  get body(): PlacementBody {
-    this.#body ??= bodyOfRecord(this, { marketId: this.#market?.id ?? '', tokenId: this.#tokenId });
-    return this.#body;
+  /** The order, whose form has been checked. Its token determines the market. */
+  order(tokens: TokenTexts, sink: AcceptedSink | null): Order {
+    const names = {
+      marketId: '',
+      tokenId: tokens.of(this.words, this.bytes, this.at + PLACE.tokenId),
+      clientId: this.isExtended ? clientIdOf(this) : undefined,
+      groupName: undefined,
+    };
+    return new Order(this.records, this.at, names, this.#contradiction(names), this.isExtended, sink);
   }
 
-  /** BINARYORDER-1. Null, or what is wrong with the record. */
+  /** The body of the order, which has this key with it (RULES.md 8.21). */
+  bodyOf({ tokenId, clientId }: Order, catalog: Pick<Catalog, 'byToken'>): PlacementBody {
+    const marketId = catalog.byToken(tokenId)?.id ?? '';
+    return this.#bodyWith({ marketId, tokenId, clientId });
+  }
+
+  /** Why the record is no order; null if it is one. */
   refuseForm(): Invalid | null {
     return this.#refuseReserved() ?? this.#refuseKind() ?? this.#refuseNumbers() ?? this.#refuseExtension();
   }
 
-  /** A usual order rests, so it has no fields that could contradict each other. */
-  refuseCombination(): Refusal | null {
+  /** An order that rests until it is cancelled has no fields that could contradict each other. */
+  #contradiction(names: Parameters<typeof bodyOfRecord>[1]): Refusal | null {
     const { words, at } = this;
     const isPlain =
       commands.kindTimeInForce(this.kind) === TIME_IN_FORCE.GTC &&
       words[at + PLACE.minTakerNet] === 0 &&
       words[at + PLACE.minTakerNet + 1] === 0;
-    return isPlain ? null : refuseCombination(this.body);
+    return isPlain ? null : refuseCombination(this.#bodyWith(names));
   }
 
-  /** The token determines the market; that its outcome matches the one in `kind` is checked as for any order. */
-  marketIn(catalog: Pick<Catalog, 'byToken'>): MarketEntry | undefined {
-    this.#market = catalog.byToken(this.#tokenId);
-    return this.#market;
-  }
-
-  refuseToken(market: MarketEntry): Refusal | null {
-    const isYes = commands.kindOutcome(this.kind) === OUTCOME.YES;
-    if (this.#tokenId === (isYes ? market.yesTokenId : market.noTokenId)) return null;
-    return refuseToken(this.body, market);
-  }
-
-  encode(encoder: OrderEncoder, placer: Placer, extras: PlacementExtras | undefined, moreBits: number): Uint32Array {
-    return encoder.encodeRecord(this, placer, extras, moreBits);
-  }
-
-  get #tokenId(): string {
-    return this.#tokens.of(this.words, this.bytes, this.at + PLACE.tokenId);
+  #bodyWith(names: Parameters<typeof bodyOfRecord>[1]): PlacementBody {
+    return bodyOfRecord(this, names) as PlacementBody;
   }
 
   #refuseReserved(): Invalid | null {
@@ -166,39 +124,34 @@ export class BinaryOrder implements OrderTerms {
 
   #refuseKind(): Invalid | null {
     const { kind } = this;
+    for (const { name, form, bits, names } of IN_OCTETS) {
+      const value = (kind >>> bits![0]) & 0xff;
+      if (value > (form === 'outcome' ? OUTCOME.NO : names!.length - 1)) return invalid(name, 'enum', value);
+    }
     const isMarked = (kindBits(kind) & commands.PLACE_BIT_EXTENDED) !== 0;
     const bits = kindBits(kind) & ~commands.PLACE_BIT_EXTENDED;
-    if (commands.kindSide(kind) > SIDE.SELL) return invalid('side', 'enum', commands.kindSide(kind));
-    if (commands.kindOutcome(kind) > OUTCOME.NO) return invalid('outcome_index', 'enum', commands.kindOutcome(kind));
-    const timeInForce = commands.kindTimeInForce(kind);
-    if (timeInForce > TIME_IN_FORCE.FAK) return invalid('time_in_force', 'enum', timeInForce);
     if (isMarked !== this.isExtended || (bits & ~CLIENT_BITS) !== 0) return reserved('kind');
     const hasSelfTrade = (bits & PLACE_BIT_SELF_TRADE) !== 0;
     return (bits & SELF_TRADE_BITS) !== 0 && !hasSelfTrade ? reserved('kind') : null;
   }
 
   #refuseNumbers(): Invalid | null {
-    const { words, at } = this;
-    if (!isSafeAt(words, at + PLACE.nonce)) return invalid('nonce', 'maximum');
-    const expirationSec = words[at + PLACE.expirationSec] + words[at + PLACE.expirationSec + 1] * 2 ** 32;
-    if (expirationSec > MAX_EXPIRATION_SEC) {
-      const details = { field: 'expiration', rule: 'maximum', expected: EXPIRATION_WORDS, value: expirationSec };
-      return { message: 'invalid expiration', details };
+    for (const field of NUMBERS) {
+      if (!isInRange(this.words, this.at + field.at, field)) return this.#refuseNumber(field);
     }
-    if (!isSafeAt(words, at + PLACE.minTakerNet)) return invalid('min_taker_net', 'pattern');
-    return (
-      this.#refuseAmount('maker_amount', PLACE.makerAmount) ?? this.#refuseAmount('taker_amount', PLACE.takerAmount)
-    );
+    return null;
   }
 
-  #refuseAmount(field: string, word: number): Invalid | null {
-    const { words, at } = this;
-    if (isAmountAt(words, at + word)) return null;
-    const value = (BigInt(words[at + word + 1]) << 32n) | BigInt(words[at + word]);
-    return {
-      message: `invalid ${field}`,
-      details: { field, rule: 'format', expected: AMOUNT_WORDS, value: String(value) },
-    };
+  #refuseNumber({ name, form, at, field: { most } }: PlacedField): Invalid {
+    const [low, high] = [this.words[this.at + at], this.words[this.at + at + 1]];
+    const expected = form === 'amount' ? AMOUNT_WORDS : `0 to ${most}, in Unix seconds`;
+    if (form === 'integerOrText') return invalid(name, 'maximum');
+    if (form === 'amountOrNone') return invalid(name, 'pattern');
+    const details =
+      form === 'integer'
+        ? { field: name, rule: 'maximum', expected, value: low + high * 2 ** 32 }
+        : { field: name, rule: 'format', expected, value: String((BigInt(high) << 32n) | BigInt(low)) };
+    return { message: `invalid ${name}`, details };
   }
 
   #refuseExtension(): Invalid | null {
@@ -256,8 +209,8 @@ function isSafeAt(words: Uint32Array, word: number): boolean {
   return words[word + 1] <= MOST_HIGH_WORD && readSafe(words, word) <= MAX_SAFE;
 }
 
-function isAmountAt(words: Uint32Array, word: number): boolean {
+function isInRange(words: Uint32Array, word: number, { form, field: { most = MAX_SAFE } }: PlacedField): boolean {
   if (!isSafeAt(words, word)) return false;
-  const amount = readSafe(words, word);
-  return amount >= 1 && amount <= MAX_ORDER_AMOUNT;
+  const number = readSafe(words, word);
+  return form === 'amount' ? number >= 1 && number <= MAX_ORDER_AMOUNT : number <= most;
 }

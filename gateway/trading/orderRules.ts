@@ -3,11 +3,10 @@
  * Everything that depends on the state of a book or an account is left to the shard.
  */
 import type { PlacementBody } from '../../shared/api/orders.ts';
-import { isImmediate, MAX_ORDER_AMOUNT, OUTCOME, TIME_IN_FORCE } from '../../shared/base/codes.ts';
+import { isImmediate, MAX_ORDER_AMOUNT, TIME_IN_FORCE } from '../../shared/base/codes.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import { MAX_SAFE } from '../../shared/base/int.ts';
 import type { Refusal } from '../base/refusal.ts';
-import type { MarketEntry } from '../markets/catalog.ts';
 
 /** Returns the reason why the fields of a body contradict each other; null if they do not. */
 export function refuseCombination(body: PlacementBody): Refusal | null {
@@ -16,7 +15,7 @@ export function refuseCombination(body: PlacementBody): Refusal | null {
   if (minTakerNet > MAX_ORDER_AMOUNT) {
     return invalid('invalid min_taker_net', 'min_taker_net', 'maximum', body.min_taker_net);
   }
-  const mayRest = !isImmediateBody(body);
+  const mayRest = !isImmediate(TIME_IN_FORCE[body.time_in_force ?? 'GTC']);
   if (!mayRest && body.post_only === true) {
     return invalid('post_only cannot be combined with FOK or FAK', 'post_only', 'combination', true);
   }
@@ -29,17 +28,9 @@ export function refuseCombination(body: PlacementBody): Refusal | null {
   return null;
 }
 
-/** True for an order that never rests. */
-export function isImmediateBody({ time_in_force: timeInForce = 'GTC' }: PlacementBody): boolean {
-  return isImmediate(TIME_IN_FORCE[timeInForce]);
-}
-
-/** Returns the reason why the body's token is not the one of its outcome in this market; null if it is. */
-export function refuseToken(body: PlacementBody, market: MarketEntry): Refusal | null {
-  const tokenId = body.outcome_index === OUTCOME.YES ? market.yesTokenId : market.noTokenId;
-  // Both are canonical decimals, so equal numbers are equal texts.
-  if (body.token_id === tokenId) return null;
-  return invalid('token_id does not match outcome_index', 'token_id', 'match', body.token_id);
+/** The refusal of an order whose token is not the one of its outcome. */
+export function tokenMismatch(tokenId: string): Refusal {
+  return invalid('token_id does not match outcome_index', 'token_id', 'match', tokenId);
 }
 
 function invalid(message: string, field: string, rule: string, value: unknown): Refusal {

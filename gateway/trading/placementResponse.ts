@@ -11,11 +11,11 @@ import type { OpenOrders } from '../shardlink/orderViews.ts';
 import type { RecordResult } from '../shardlink/recordResult.ts';
 import type { ShardReply } from '../shardlink/reply.ts';
 import type { Views } from '../shardlink/views.ts';
-import type { OrderTerms } from './orderTerms.ts';
+import type { Order } from './order.ts';
 import type { Placed, PlacedFill } from './placed.ts';
 
-type Amounts = Pick<OrderTerms, 'makerAmount' | 'takerAmount'>;
-type Tags = Pick<OrderTerms, 'clientId' | 'groupName'>;
+type Amounts = Pick<Order, 'makerAmount' | 'takerAmount'>;
+type Tags = Pick<Order, 'clientId' | 'groupName'>;
 
 /** The order that the record of this reply has placed. */
 export function placedNow(views: Views, reply: ShardReply, terms: Amounts, isAmend: boolean): Placed {

@@ -28,7 +28,8 @@ import type { ClientOrderIds } from './clientOrderIds.ts';
 import { OrderEncoder, type PlacementExtras } from './encodeOrder.ts';
 import type { GroupCommands } from './groupCommands.ts';
 import type { OpenOrderCounts } from './openOrderCounts.ts';
-import { JsonOrder, type OrderTerms } from './orderTerms.ts';
+import { Order } from './order.ts';
+import { ParsedOrders } from './parsedOrders.ts';
 import type { Placed } from './placed.ts';
 import { placedNow } from './placementResponse.ts';
 import type { PlacementReads } from './reads.ts';
@@ -40,7 +41,7 @@ type ReplaceMode = (typeof REPLACE_MODE)[keyof typeof REPLACE_MODE];
 export abstract class OrderTask {
   /** The call to answer when a reply handler fails. */
   abstract readonly call: AccountCall;
-  readonly terms: OrderTerms;
+  readonly order: Order;
   /** Its index in a batch. */
   readonly row: number;
   /** True if the client order id of the body is claimed for it. */
@@ -54,14 +55,9 @@ export abstract class OrderTask {
   /** The old order's final state, once it was replaced. */
   ended: ReplacedOrder | null = null;
 
-  /** @param order a body that has passed its schema, or checked terms. */
-  constructor(order: PlacementBody | OrderTerms, row = 0) {
-    this.terms = 'refuseCombination' in order ? order : new JsonOrder(order);
+  constructor(order: Order, row = 0) {
+    this.order = order;
     this.row = row;
-  }
-
-  get body(): PlacementBody {
-    return this.terms.body;
   }
 
   get account(): number {
@@ -70,7 +66,7 @@ export abstract class OrderTask {
 
   /** The asset that a refusal for insufficient balance names. */
   get asset(): 'USDC' | 'TOKEN' {
-    return this.terms.side === SIDE.BUY ? 'USDC' : 'TOKEN';
+    return this.order.side === SIDE.BUY ? 'USDC' : 'TOKEN';
   }
 
   /** True if the answer needs `Placed.replaced`. */
@@ -80,7 +76,7 @@ export abstract class OrderTask {
 
   /** The record of this reply has accepted the order. */
   accepted(views: Views, reply: ShardReply): void {
-    this.placed(placedNow(views, reply, this.terms, this.isAmend));
+    this.placed(placedNow(views, reply, this.order, this.isAmend));
   }
 
   /** The same, with the order that was placed; also called for an order that an earlier request has placed. */
@@ -109,6 +105,7 @@ export type PlacementsDeps = {
 export class Placements {
   readonly #deps: PlacementsDeps;
   readonly #encoder: OrderEncoder;
+  readonly #parsed = new ParsedOrders();
   readonly #onReply: ReplyHandler<OrderTask> = (reply, task) => {
     if (reply.code === E.INVALID_SIGNATURE) this.#deps.badSignatures?.count(task.account);
     this.#release(task, reply.code, reply.shard);
@@ -118,6 +115,11 @@ export class Placements {
   constructor(deps: PlacementsDeps) {
     this.#deps = deps;
     this.#encoder = new OrderEncoder(deps.accounts);
+  }
+
+  /** The order of a request: that of a body that has passed its schema, unless it was read in another way. */
+  orderOf(order: PlacementBody | Order): Order {
+    return order instanceof Order ? order : this.#parsed.read(order);
   }
 
   /** Sends the order. Returns null if it was sent, otherwise why not. */
@@ -133,18 +135,17 @@ export class Placements {
   }
 
   #trySend(task: OrderTask, old: Uint32Array | null, mode: number, expectedRemaining?: number): Refusal | null {
-    const { terms, call } = task;
+    const { order, call } = task;
     const limited = this.#deps.badSignatures?.refusalFor(task.account) ?? null;
     if (limited !== null) return limited;
     const group = this.#groupOf(task);
-    if (group === null) return unknownGroup(terms.body);
-    const contradiction = terms.refuseCombination();
-    if (contradiction !== null) return contradiction;
-    const market = terms.marketIn(this.#deps.catalog);
+    if (group === null) return unknownGroup(order.groupName!);
+    if (order.contradiction !== null) return order.contradiction;
+    const market = order.marketIn(this.#deps.catalog);
     if (market === undefined) return { row: ERRORS.MARKET_NOT_FOUND };
-    const mismatch = terms.refuseToken(market);
+    const mismatch = order.refuseToken(market);
     if (mismatch !== null) return mismatch;
-    const restricted = this.#deps.accountStates.placingRefusal(task.account, terms.side);
+    const restricted = this.#deps.accountStates.placingRefusal(task.account, order.side);
     if (restricted !== null) return { row: restricted };
     const { shard, index } = market;
     // A shard that was down when the group was made gets the group when it is back.
@@ -152,17 +153,17 @@ export class Placements {
 
     const moreBits = this.#countOpen(task, index, shard, old);
     const extras = this.#extrasOf(task, group, old, expectedRemaining);
-    const record = terms.encode(this.#encoder, call.principal, extras, moreBits);
+    const writer = this.#encoder.ready(order, call.principal, extras, moreBits);
     const expectation = expectedRemaining === undefined ? 0 : flagsExpecting(expectedRemaining);
     const { engine } = this.#deps;
     const code =
       old === null
-        ? engine.place(shard, task.account, index, record, this.#onReply, task)
+        ? engine.place(shard, task.account, index, writer, this.#onReply, task)
         : engine.replace(
             shard,
             task.account,
             index,
-            record,
+            writer,
             old,
             this.#flagsOf(task, old, shard, mode) | expectation,
             this.#onReply,
@@ -174,11 +175,11 @@ export class Placements {
   }
 
   #report(reply: ShardReply, task: OrderTask): void {
-    const { call, terms } = task;
+    const { call, order } = task;
     const { views } = this.#deps;
     // An answer that is kept with an idempotency key is JSON.
-    const sink = call.idempotencyHold === null ? terms.sink : null;
-    if (reply.code === OK && sink !== null) okWritten(call, () => sink.accepted(views, reply, terms));
+    const sink = call.idempotencyHold === null ? order.sink : null;
+    if (reply.code === OK && sink !== null) okWritten(call, () => sink.accepted(views, reply, order));
     else if (reply.code === OK && task.old !== null) this.#replaced(reply, task, task.old);
     else if (reply.code === OK) task.accepted(views, reply);
     else if (reply.code === E.DUPLICATE_ORDER && call.idempotencyHold !== null) void this.#findPlaced(task);
@@ -191,7 +192,7 @@ export class Placements {
     const { views } = this.#deps;
     task.ended = old.endedWith(reply.c);
     if (task.ended !== null) task.accepted(views, reply);
-    else void this.#findEnded(task, old, placedNow(views, reply, task.terms, task.isAmend));
+    else void this.#findEnded(task, old, placedNow(views, reply, task.order, task.isAmend));
   }
 
   /** The old order was placed while this request was on its way, or long ago: its record says how it ended. */
@@ -245,8 +246,8 @@ export class Placements {
   }
 
   /** Null if the account has no such group. */
-  #groupOf({ terms, account }: OrderTask): number | null {
-    const { groupName } = terms;
+  #groupOf({ order, account }: OrderTask): number | null {
+    const { groupName } = order;
     return groupName === undefined ? NO_GROUP : this.#deps.groups.indexOf(account, groupName);
   }
 
@@ -257,8 +258,8 @@ export class Placements {
     old: Uint32Array | null,
     expectedRemaining: number | undefined,
   ): PlacementExtras | undefined {
-    const { call, terms } = task;
-    const { clientId } = terms;
+    const { call, order } = task;
+    const { clientId } = order;
     if (clientId !== undefined) task.holdsClientId = this.#deps.clientIds.tryClaim(task.account, clientId, old);
     const hold = call.idempotencyHold;
     const hasExtras = clientId !== undefined || group !== NO_GROUP || call.deadlineMs !== 0 || hold !== null;
@@ -277,7 +278,7 @@ export class Placements {
    * @returns the bit of the command that says that the account has too many open orders already.
    */
   #countOpen(task: OrderTask, market: number, shard: number, old: Uint32Array | null): number {
-    if (task.terms.isImmediate) return 0;
+    if (task.order.isImmediate) return 0;
     if (!this.#deps.openOrders.tryClaim(task.account, market, shard, old)) return PLACE_BIT_TOO_MANY_OPEN;
     task.countedMarket = market;
     return 0;
@@ -292,7 +293,7 @@ export class Placements {
     }
     if (!task.holdsClientId) return;
     task.holdsClientId = false;
-    this.#deps.clientIds.release(account, task.terms.clientId!, code, shard);
+    this.#deps.clientIds.release(account, task.order.clientId!, code, shard);
   }
 
   #flagsOf(task: OrderTask, old: Uint32Array, shard: number, mode: number): number {
@@ -315,7 +316,7 @@ function isOpen({ status }: OrderRecord): boolean {
   );
 }
 
-function unknownGroup({ order_group: value }: PlacementBody): Refusal {
+function unknownGroup(value: string): Refusal {
   const details = { field: 'order_group', rule: 'known', value };
   return { row: ERRORS.VALIDATION_ERROR, message: 'unknown order group', details };
 }

@@ -18,14 +18,13 @@ import { type AccountCall, type CallOf, type Handler, type Route, route } from '
 import type { RouteSpec } from '../http/spec.ts';
 import type { ShardReply } from '../shardlink/reply.ts';
 import type { Views } from '../shardlink/views.ts';
+import type { Order } from './order.ts';
 import { ORDER_ERRORS, REPLACE_ERRORS } from './orderErrors.ts';
-import type { OrderTerms } from './orderTerms.ts';
 import type { Placed } from './placed.ts';
 import { amendResponse, placementResponse, placementText } from './placementResponse.ts';
 import { OrderTask, type Placements } from './placements.ts';
 import { usualAnswer } from './usualAnswer.ts';
 import { type UsualBody, usualReader } from './usualBodies.ts';
-import type { UsualOrder } from './usualOrders.ts';
 
 type PlacingDeps = { readonly placements: Placements };
 
@@ -87,7 +86,7 @@ export function placingRoutes(deps: PlacingDeps): Route[] {
 abstract class SingleTask extends OrderTask {
   readonly call: AccountCall;
 
-  constructor(call: AccountCall, order: PlacementBody | OrderTerms) {
+  constructor(call: AccountCall, order: Order) {
     super(order);
     this.call = call;
   }
@@ -99,27 +98,27 @@ abstract class SingleTask extends OrderTask {
 
 class PlaceTask extends SingleTask {
   override accepted(views: Views, reply: ShardReply): void {
-    const answer = usualAnswer(views, reply, this.terms);
+    const answer = usualAnswer(views, reply, this.order);
     if (answer === null) super.accepted(views, reply);
     else okBytes(this.call, answer);
   }
 
   placed(placed: Placed): void {
-    ok(this.call, placementText(placed, this.terms));
+    ok(this.call, placementText(placed, this.order));
   }
 }
 
 class ReplaceTask extends SingleTask {
   readonly #cancelHash: string;
 
-  constructor(call: AccountCall, order: PlacementBody | OrderTerms, cancelHash: string) {
+  constructor(call: AccountCall, order: Order, cancelHash: string) {
     super(call, order);
     this.#cancelHash = cancelHash;
   }
 
   placed(placed: Placed): void {
     const cancelled_order_hash = this.#cancelHash.toLowerCase();
-    ok(this.call, { cancelled_order_hash, order: placementResponse(placed, this.terms), replaced_order: this.ended });
+    ok(this.call, { cancelled_order_hash, order: placementResponse(placed, this.order), replaced_order: this.ended });
   }
 }
 
@@ -129,20 +128,20 @@ class AmendTask extends SingleTask {
   }
 
   placed(placed: Placed): void {
-    ok(this.call, amendResponse(placed, this.terms, this.ended!));
+    ok(this.call, amendResponse(placed, this.order, this.ended!));
   }
 }
 
 function placeHandler({ placements }: PlacingDeps): Handler<typeof PLACE_ORDER> {
   return (call) => {
-    const order = usualOrderOf(call) ?? call.body;
+    const order = placements.orderOf(usualOrderOf(call) ?? call.body);
     const refusal = placements.tryPlace(new PlaceTask(call, order));
     if (refusal !== null) refuse(call, refusal);
   };
 }
 
 /** The only order of a usual body; null if the body was parsed normally. */
-function usualOrderOf({ usual }: AccountCall): UsualOrder | null {
+function usualOrderOf({ usual }: AccountCall): Order | null {
   return usual === null ? null : (usual as UsualBody).orders[0];
 }
 
@@ -150,7 +149,7 @@ function replaceHandler({ placements }: PlacingDeps): Handler<typeof REPLACE_ORD
   const old = new Uint32Array(HASH_BYTES / 4);
   const oldBytes = new Uint8Array(old.buffer);
   return (call) => {
-    const order = usualOrderOf(call) ?? call.body.new_order;
+    const order = placements.orderOf(usualOrderOf(call) ?? call.body.new_order);
     const cancelHash = (call.usual as UsualBody | null)?.cancelHash ?? call.body.cancel_hash;
     tryParseHex(cancelHash, HASH_BYTES, oldBytes, 0);
     const task = new ReplaceTask(call, order, cancelHash);
@@ -168,7 +167,12 @@ function amendHandler({ placements }: PlacingDeps): Handler<typeof AMEND_ORDER> 
     const order = usualOrderOf(call) ?? requireNewOrder(call);
     if (order === null) return;
     const expected = call.usual === null ? call.body.expected_remaining : undefined;
-    const refusal = placements.tryReplace(new AmendTask(call, order), old, REPLACE_MODE.AMEND, expected);
+    const refusal = placements.tryReplace(
+      new AmendTask(call, placements.orderOf(order)),
+      old,
+      REPLACE_MODE.AMEND,
+      expected,
+    );
     if (refusal !== null) refuse(call, refusal);
   };
 }

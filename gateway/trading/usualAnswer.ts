@@ -13,7 +13,9 @@ import { ID_KIND, writeTimeOrderedId } from '../../shared/base/ids.ts';
 import { HASH_WORDS } from '../shardlink/openOrderIndex.ts';
 import type { ShardReply } from '../shardlink/reply.ts';
 import type { Views } from '../shardlink/views.ts';
-import type { OrderTerms } from './orderTerms.ts';
+import type { Order } from './order.ts';
+
+type Answered = Pick<Order, 'clientId' | 'groupName' | 'makerAmount'>;
 
 const DIGIT_0 = 0x30;
 const HEX_DIGITS = Buffer.from('0123456789abcdef');
@@ -39,8 +41,8 @@ const ANSWERS = Array.from({ length: 1 + MOST_AMOUNT_DIGITS }, (_, digits) =>
 const id = new Uint8Array(UUID_BYTES);
 
 /** The answer to an accepted order, or null if the answer does not have the usual form. */
-export function usualAnswer(views: Views, { shard, result }: ShardReply, terms: OrderTerms): Buffer | null {
-  const { clientId, groupName, makerAmount } = terms;
+export function usualAnswer(views: Views, { shard, result }: ShardReply, order: Answered): Buffer | null {
+  const { clientId, groupName, makerAmount } = order;
   if (result.status() !== ORDER_STATUS.OPEN || clientId !== undefined || groupName !== undefined) return null;
   const orders = views.orders[shard];
   const { slot } = result;

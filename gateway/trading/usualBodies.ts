@@ -1,13 +1,16 @@
 /**
  * Reads the usual bodies of placing routes: one order, a batch, or the new order of a replacement or an amend. A body
  * with anything unusual in it is parsed normally as a whole (USUAL-1).
- * Owner: the thread that reads. Everything read from a body is valid until the next body is read (USUALORDERS-1).
+ * Owner: the thread that reads. Everything read from a body is valid until the next body is read (ORDER-1).
  */
 import { HASH_BYTES } from '../../shared/base/hex.ts';
+import { COMMAND } from '../../shared/wire/commands.ts';
 import type { ReadUsual } from '../http/route.ts';
 import { isQuoted, readHex, skipSpace, UNUSUAL } from './jsonBytes.ts';
-import { type ReadPlacement, type UsualOrder, UsualOrders } from './usualOrders.ts';
+import { Order, OrderRecords, type ReadPlacement } from './order.ts';
 import { UsualPlacements } from './usualPlacement.ts';
+
+const { PLACE } = COMMAND;
 
 /** The most orders of a batch (RULES.md 7.3). */
 export const MOST_ORDERS = 15;
@@ -28,7 +31,7 @@ const unusedHash = new Uint8Array(HASH_BYTES);
 
 export type UsualBody = {
   /** At least one order. */
-  readonly orders: readonly UsualOrder[];
+  readonly orders: readonly Order[];
   /** The order that a replacement cancels, as written; empty in any other body. */
   readonly cancelHash: string;
 };
@@ -43,13 +46,22 @@ export type UsualForm = 'order' | 'batch' | 'replacement' | 'amendment';
 /** Returns the reader for routes whose bodies have this form. */
 export function usualReader(form: UsualForm): ReadUsual {
   const bodies = new UsualBodies();
-  return (json, ahead) => (ahead === null ? bodies[form](json) : bodies.take(ahead as ReadBody));
+  return (json, ahead) => {
+    if (ahead === null) return bodies[form](json);
+    const read = ahead as ReadBody | UsualBody;
+    return isOwn(read) ? read : bodies.take(read);
+  };
+}
+
+/** True for a body of this thread: its orders have their records. */
+function isOwn(body: ReadBody | UsualBody): body is UsualBody {
+  return body.orders[0] instanceof Order;
 }
 
 export class UsualBodies implements Record<UsualForm, ReadForm> {
-  readonly #reader = new UsualPlacements();
-  readonly #records = new UsualOrders(MOST_ORDERS);
-  #orders: UsualOrder[] = [];
+  readonly #records = new OrderRecords(new Uint32Array(MOST_ORDERS * PLACE.WORDS));
+  readonly #reader = new UsualPlacements(this.#records);
+  #orders: Order[] = [];
   #cancelHash = '';
 
   // One reader for each form of body.
@@ -78,12 +90,17 @@ export class UsualBodies implements Record<UsualForm, ReadForm> {
   /** USUAL-1: the other thread has read it in the same way. */
   take({ orders, cancelHash }: ReadBody): UsualBody {
     this.#clear();
-    for (const order of orders) this.#orders.push(this.#records.add(order));
+    const { words } = this.#records;
+    for (const [index, order] of orders.entries()) {
+      const at = index * PLACE.WORDS;
+      for (let word = 0; word < PLACE.WORDS; word++) words[at + word] = order.words[order.at + word];
+      this.#orders.push(new Order(this.#records, at, { ...order, groupName: undefined }));
+    }
     return { orders: this.#orders, cancelHash };
   }
 
   #clear(): void {
-    this.#records.clear();
+    this.#records.body++;
     this.#orders = [];
     this.#cancelHash = '';
   }
@@ -94,8 +111,9 @@ export class UsualBodies implements Record<UsualForm, ReadForm> {
 
   /** @returns the position after the value, or UNUSUAL; so does each reader below. */
   #readOrder(json: Buffer, at: number): number {
-    const end = this.#orders.length === MOST_ORDERS ? UNUSUAL : this.#reader.readAt(json, at);
-    if (end >= 0) this.#orders.push(this.#records.add(this.#reader));
+    const index = this.#orders.length;
+    const end = index === MOST_ORDERS ? UNUSUAL : this.#reader.readAt(json, at, index);
+    if (end >= 0) this.#orders.push(this.#reader.order(index));
     return end;
   }
 

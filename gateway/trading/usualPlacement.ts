@@ -8,20 +8,19 @@
  *            refused there, or only looks unusual, is left to it: so each refusal has one place.
  */
 import { CLIENT_ORDER_ID_FORM } from '../../shared/api/fields.ts';
-import { PLACEMENT, type PlacementBody } from '../../shared/api/orders.ts';
 import * as codes from '../../shared/base/codes.ts';
 import { ADDRESS_BYTES, bytesToUuid, tryParseUint256, UUID_BYTES } from '../../shared/base/hex.ts';
+import type { OrderFieldForm } from '../../shared/base/orderFields.ts';
 import * as commands from '../../shared/wire/commands.ts';
-import { PLACE_BIT_SELF_TRADE } from '../../shared/wire/entry.ts';
+import { NO_ADDRESS, PLACED_FIELDS, SIGNATURE_BYTES } from '../../shared/wire/orderBody.ts';
 import { writeSafe } from '../../shared/wire/record.ts';
 import { endOfDigits, endOfText, isQuoted, readHex, readUuid, skipSpace, startsWith, UNUSUAL } from './jsonBytes.ts';
+import { Order, type OrderNames, type OrderRecords } from './order.ts';
 import { TokenBytes } from './tokenTexts.ts';
 
 const { PLACE } = commands.COMMAND;
 const { GTD } = codes.TIME_IN_FORCE;
 const CLIENT_ID = new RegExp(CLIENT_ORDER_ID_FORM);
-const SIGNATURE_BYTES = 65;
-const MAX_UINT32 = 0xffff_ffff;
 /** A number with at most this many digits is always an exact integer. */
 const SURE_DIGITS = 15;
 const MOST_AMOUNT_DIGITS = 16;
@@ -32,25 +31,50 @@ const COLON = 0x3a;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** These fields are rare and have rules of their own: only the normal way reads them. */
-const UNREAD: ReadonlySet<string> = new Set(['min_taker_net', 'order_group']);
-type Field = Exclude<keyof PlacementBody, 'min_taker_net' | 'order_group'>;
-const FIELDS = (Object.keys(PLACEMENT.properties) as Field[]).filter((name) => !UNREAD.has(name));
-const NAMES = FIELDS.map((name) => Buffer.from(name));
-const MUST_HAVE = PLACEMENT.required.reduce((bits, name) => bits | (1 << FIELDS.indexOf(name)), 0);
-const SIDES = codes.SIDE_NAMES.map((name) => Buffer.from(name));
-const TIMES_IN_FORCE = codes.TIME_IN_FORCE_NAMES.map((name) => Buffer.from(name));
-const SELF_TRADES = codes.SELF_TRADE_NAMES.map((name) => Buffer.from(name));
-const NO_ADDRESS = Buffer.from(`0x${'0'.repeat(2 * ADDRESS_BYTES)}`);
+/** Fields of these forms are rare and have rules of their own: only the normal way reads them. */
+const UNREAD: ReadonlySet<OrderFieldForm> = new Set(['amountOrNone', 'group']);
+const FIELDS = PLACED_FIELDS.filter(({ form }) => !UNREAD.has(form));
+const NAMES = FIELDS.map(({ name }) => Buffer.from(name));
+const MUST_HAVE = FIELDS.reduce((bits, { field }, index) => bits | (field.isOptional ? 0 : 1 << index), 0);
+
+/** The forms as numbers: machine code then has one jump for all of them. */
+const FORM = {
+  market: 0,
+  token: 1,
+  uint256: 2,
+  address: 3,
+  noAddress: 4,
+  signature: 5,
+  integer: 6,
+  integerOrText: 7,
+  amount: 8,
+  outcome: 9,
+  name: 10,
+  flag: 11,
+  clientId: 12,
+} as const satisfies { readonly [form in Exclude<OrderFieldForm, 'amountOrNone' | 'group'>]: number };
+// By field. A value stands in words of the record, or is shifted into its kind.
+const FORMS = Uint8Array.from(FIELDS, ({ form }) => FORM[form as keyof typeof FORM]);
+const WORDS = Int32Array.from(FIELDS, ({ at }) => at);
+const IS_WIDE = FIELDS.map(({ isWide }) => isWide);
+const MOST = Float64Array.from(FIELDS, ({ field: { most = 0 } }) => most);
+const SHIFTS = Uint8Array.from(FIELDS, ({ bits }) => bits?.[0] ?? 0);
+/** The bits of the kind that say that the field is given. */
+const GIVEN = Int32Array.from(FIELDS, ({ givenBit }) => (givenBit === undefined ? 0 : 1 << givenBit));
+const WORDS_OF_NAMES = FIELDS.map(({ names = [] }) => names.map((name) => Buffer.from(name)));
+const ZERO_ADDRESS = Buffer.from(NO_ADDRESS);
 const FLAGS = ['false', 'true'].map((word) => Buffer.from(word));
 
-export class UsualPlacements {
-  readonly words = new Uint32Array(PLACE.WORDS);
-  readonly at = 0;
+export class UsualPlacements implements OrderNames {
   clientId: string | undefined;
   tokenId = '';
   marketId = '';
-  readonly #bytes = new Uint8Array(this.words.buffer);
+  readonly groupName = undefined;
+  readonly #words: Uint32Array;
+  readonly #bytes: Uint8Array;
+  readonly #records: OrderRecords;
+  /** The word of the record that is read. */
+  #at = 0;
   readonly #tokens = new TokenBytes();
   readonly #market = new Uint8Array(UUID_BYTES);
   readonly #marketBefore = new Uint8Array(UUID_BYTES);
@@ -61,24 +85,35 @@ export class UsualPlacements {
    */
   readonly #following = new Uint8Array(1 + FIELDS.length);
   #kind = 0;
-  #hasExpiration = false;
   /** The value that was read last. */
   #value = 0;
 
+  /** @param records where the records of orders are written, one after the other */
+  constructor(records: OrderRecords) {
+    this.#records = records;
+    this.#words = records.words;
+    this.#bytes = records.bytes;
+  }
+
+  /** The order that was read last, as the one with this index of its body. */
+  order(index: number): Order {
+    return new Order(this.#records, index * PLACE.WORDS, this);
+  }
+
   /**
-   * Reads a placement that passes the schema and refuseCombination.
+   * Reads a placement that passes the schema and refuseCombination, as the one with this index of its body.
    * @returns the position after it, or UNUSUAL: parse it normally.
    */
-  readAt(json: Buffer, from: number): number {
-    return json[from] === OPEN_BRACE ? this.readMembers(json, from) : UNUSUAL;
+  readAt(json: Buffer, from: number, index: number): number {
+    return json[from] === OPEN_BRACE ? this.readMembers(json, from, index) : UNUSUAL;
   }
 
   /** The same for the members after a position: that of the opening brace or, behind other members, of a comma. */
-  readMembers(json: Buffer, from: number): number {
-    this.words.fill(0);
+  readMembers(json: Buffer, from: number, index: number): number {
+    this.#at = index * PLACE.WORDS;
+    this.#words.fill(0, this.#at, this.#at + PLACE.WORDS);
     this.clientId = undefined;
     this.#kind = 0;
-    this.#hasExpiration = false;
     let at = from;
     let seen = 0;
     let field = FIELDS.length;
@@ -89,12 +124,12 @@ export class UsualPlacements {
       seen |= 1 << field;
       at = skipSpace(json, at + NAMES[field].length + 2);
       if (json[at] !== COLON) return UNUSUAL;
-      at = this.#readValue(FIELDS[field], json, skipSpace(json, at + 1));
+      at = this.#readValue(field, json, skipSpace(json, at + 1));
       if (at < 0) return UNUSUAL;
       at = skipSpace(json, at);
     } while (json[at] === COMMA);
     if (json[at] !== CLOSE_BRACE || (seen & MUST_HAVE) !== MUST_HAVE || this.#isContradictory()) return UNUSUAL;
-    this.words[PLACE.kind] = this.#kind;
+    this.#words[this.#at + PLACE.kind] = this.#kind;
     this.#nameMarket();
     return at + 1;
   }
@@ -103,7 +138,9 @@ export class UsualPlacements {
     const kind = this.#kind >>> 0;
     const timeInForce = commands.kindTimeInForce(kind);
     const isPostOnly = (commands.kindBits(kind) & commands.PLACE_BIT_POST_ONLY) !== 0;
-    return codes.isImmediate(timeInForce) ? isPostOnly : timeInForce === GTD && !this.#hasExpiration;
+    const expirationAt = this.#at + PLACE.expirationSec;
+    const expires = (this.#words[expirationAt] | this.#words[expirationAt + 1]) !== 0;
+    return codes.isImmediate(timeInForce) ? isPostOnly : timeInForce === GTD && !expires;
   }
 
   /** Orders are often for the market of the order before. */
@@ -118,67 +155,51 @@ export class UsualPlacements {
   }
 
   /** @returns the position after the value, or UNUSUAL. */
-  #readValue(field: Field, json: Buffer, at: number): number {
-    switch (field) {
-      case 'market_id':
+  #readValue(field: number, json: Buffer, at: number): number {
+    const word = this.#at + WORDS[field];
+    switch (FORMS[field]) {
+      case FORM.market:
         return readUuid(json, at, this.#market);
-      case 'token_id':
-        return this.#readToken(json, at);
-      case 'maker':
-        return readHex(json, at, ADDRESS_BYTES, this.#bytes, PLACE.makerAddress * 4);
-      case 'signer':
-        return readHex(json, at, ADDRESS_BYTES, this.#bytes, PLACE.signerAddress * 4);
-      case 'taker':
-        return isQuoted(json, at, NO_ADDRESS) ? at + NO_ADDRESS.length + 2 : UNUSUAL;
-      case 'salt':
-        return this.#readSalt(json, at);
-      case 'nonce':
-        return json[at] === QUOTE
-          ? this.#readQuoted(json, at, SURE_DIGITS, PLACE.nonce)
-          : this.#readSafe(json, at, SURE_DIGITS, PLACE.nonce);
-      case 'expiration': {
-        const end = this.#readSafe(json, at, SURE_DIGITS, PLACE.expirationSec);
-        this.#hasExpiration = this.#value > 0;
-        return this.#value <= codes.MAX_EXPIRATION_SEC ? end : UNUSUAL;
-      }
-      case 'fee_rate_bps': {
+      case FORM.token:
+        return this.#readToken(json, at, word);
+      case FORM.uint256:
+        return this.#readUint256(json, at, word);
+      case FORM.address:
+        return readHex(json, at, ADDRESS_BYTES, this.#bytes, word * 4);
+      case FORM.noAddress:
+        return isQuoted(json, at, ZERO_ADDRESS) ? at + ZERO_ADDRESS.length + 2 : UNUSUAL;
+      case FORM.signature:
+        return readHex(json, at, SIGNATURE_BYTES, this.#bytes, word * 4);
+      case FORM.integer: {
         const end = this.#readInteger(json, at, SURE_DIGITS);
-        this.words[PLACE.feeBps] = this.#value;
-        return this.#value <= MAX_UINT32 ? end : UNUSUAL;
+        if (IS_WIDE[field]) writeSafe(this.#words, word, this.#value);
+        else this.#words[word] = this.#value;
+        return this.#value <= MOST[field] ? end : UNUSUAL;
       }
-      case 'signature':
-        return readHex(json, at, SIGNATURE_BYTES, this.#bytes, PLACE.signature * 4);
-      case 'outcome_index': {
+      case FORM.integerOrText:
+        return json[at] === QUOTE
+          ? this.#readQuoted(json, at, SURE_DIGITS, word)
+          : this.#readSafe(json, at, SURE_DIGITS, word);
+      case FORM.amount: {
+        const end = this.#readQuoted(json, at, MOST_AMOUNT_DIGITS, word);
+        return this.#value >= 1 && this.#value <= codes.MAX_ORDER_AMOUNT ? end : UNUSUAL;
+      }
+      case FORM.outcome: {
         const end = this.#readInteger(json, at, 1);
-        this.#kind |= commands.packKind(0, this.#value, 0, 0);
+        this.#kind |= this.#value << SHIFTS[field];
         return this.#value <= codes.OUTCOME.NO ? end : UNUSUAL;
       }
-      case 'side': {
-        const end = this.#readName(json, at, SIDES);
-        this.#kind |= commands.packKind(this.#value, 0, 0, 0);
+      case FORM.name: {
+        const end = this.#readName(json, at, WORDS_OF_NAMES[field]);
+        this.#kind |= (this.#value << SHIFTS[field]) | GIVEN[field];
         return end;
       }
-      case 'maker_amount':
-        return this.#readAmount(json, at, PLACE.makerAmount);
-      case 'taker_amount':
-        return this.#readAmount(json, at, PLACE.takerAmount);
-      case 'time_in_force': {
-        const end = this.#readName(json, at, TIMES_IN_FORCE);
-        this.#kind |= commands.packKind(0, 0, this.#value, 0);
-        return end;
-      }
-      case 'post_only': {
+      case FORM.flag: {
         const end = this.#readFlag(json, at);
-        if (this.#value === 1) this.#kind |= commands.packKind(0, 0, 0, commands.PLACE_BIT_POST_ONLY);
+        this.#kind |= this.#value << SHIFTS[field];
         return end;
       }
-      case 'self_trade_prevention': {
-        const end = this.#readName(json, at, SELF_TRADES);
-        const bits = (this.#value << commands.PLACE_SELF_TRADE_SHIFT) | PLACE_BIT_SELF_TRADE;
-        this.#kind |= commands.packKind(0, 0, 0, bits);
-        return end;
-      }
-      case 'client_order_id':
+      default:
         return this.#readClientId(json, at);
     }
   }
@@ -192,17 +213,17 @@ export class UsualPlacements {
     return field;
   }
 
-  #readToken(json: Buffer, at: number): number {
+  #readToken(json: Buffer, at: number, word: number): number {
     const end = endOfDigits(json, at + 1);
     if (json[at] !== QUOTE || json[end] !== QUOTE) return UNUSUAL;
     this.tokenId = json.toString('latin1', at + 1, end);
-    return this.#tokens.write(this.tokenId, this.#bytes, PLACE.tokenId * 4) ? end + 1 : UNUSUAL;
+    return this.#tokens.write(this.tokenId, this.#bytes, word * 4) ? end + 1 : UNUSUAL;
   }
 
-  #readSalt(json: Buffer, at: number): number {
+  #readUint256(json: Buffer, at: number, word: number): number {
     const end = endOfDigits(json, at + 1);
     if (json[at] !== QUOTE || json[end] !== QUOTE) return UNUSUAL;
-    return tryParseUint256(json.toString('latin1', at + 1, end), this.#bytes, PLACE.salt * 4) ? end + 1 : UNUSUAL;
+    return tryParseUint256(json.toString('latin1', at + 1, end), this.#bytes, word * 4) ? end + 1 : UNUSUAL;
   }
 
   #readClientId(json: Buffer, at: number): number {
@@ -210,11 +231,6 @@ export class UsualPlacements {
     if (json[at] !== QUOTE || json[end] !== QUOTE) return UNUSUAL;
     this.clientId = json.toString('latin1', at + 1, end);
     return CLIENT_ID.test(this.clientId) ? end + 1 : UNUSUAL;
-  }
-
-  #readAmount(json: Buffer, at: number, word: number): number {
-    const end = this.#readQuoted(json, at, MOST_AMOUNT_DIGITS, word);
-    return this.#value >= 1 && this.#value <= codes.MAX_ORDER_AMOUNT ? end : UNUSUAL;
   }
 
   #readQuoted(json: Buffer, at: number, mostDigits: number, word: number): number {
@@ -225,7 +241,7 @@ export class UsualPlacements {
 
   #readSafe(json: Buffer, at: number, mostDigits: number, word: number): number {
     const end = this.#readInteger(json, at, mostDigits);
-    writeSafe(this.words, word, this.#value);
+    writeSafe(this.#words, word, this.#value);
     return end;
   }
 

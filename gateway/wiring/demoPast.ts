@@ -10,7 +10,6 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CatalogueLine } from '../../shared/api/catalogue.ts';
-import type { PlacementBody } from '../../shared/api/orders.ts';
 import { OUTCOME, type Outcome, SELF_TRADE } from '../../shared/base/codes.ts';
 import { E, errorRow, OK } from '../../shared/base/errors.ts';
 import { tickToPrice } from '../../shared/base/units.ts';
@@ -22,6 +21,7 @@ import { createKeccak } from '../../shared/crypto/fastKeccak.ts';
 import type { MarketEntry } from '../markets/catalog.ts';
 import type { ReplyHandler } from '../shardlink/reply.ts';
 import { OrderEncoder } from '../trading/encodeOrder.ts';
+import { ParsedOrders } from '../trading/parsedOrders.ts';
 import { type DemoTrade, demoTrades } from './demoTrades.ts';
 import { popularityOf, type ValuedMarket, type ValuedQuestion } from './demoValues.ts';
 import type { Exchange } from './exchange.ts';
@@ -86,6 +86,7 @@ export class DemoPast {
   readonly #clock: PastClock;
   readonly #nowMs: number;
   readonly #encoder: OrderEncoder;
+  readonly #parsed = new ParsedOrders();
   readonly #markets = new Map<string, MarketEntry>();
   #traders: readonly Trader[] = [];
   /** In the order of their times; the next one is the last. */
@@ -197,14 +198,14 @@ export class DemoPast {
       feeRateBps: market.opening.feeBps,
       timeInForce: rests ? 'GTC' : 'FAK',
     });
-    const body: PlacementBody = signer.sign(draft).body;
+    const order = this.#parsed.read(signer.sign(draft).body).kept();
     const placer = { accountIndex: index, selfTradePrevention: SELF_TRADE.NONE };
     // Replies are read between two turns.
     if (++this.#sent % ORDERS_PER_TURN === 0) await nextTurn();
     while (this.#waiting >= MOST_WAITING) await this.#replied();
     for (;;) {
-      const record = this.#encoder.encode(body, placer);
-      const code = this.#exchange.trading.engine.place(market.shard, index, market.index, record, this.#onReply, null);
+      const writer = this.#encoder.ready(order, placer);
+      const code = this.#exchange.trading.engine.place(market.shard, index, market.index, writer, this.#onReply, null);
       if (code === OK) break;
       if (code !== E.ENGINE_BUSY || this.#waiting === 0) throw new Error(`demo: ${errorRow(code).code}`);
       await this.#replied();

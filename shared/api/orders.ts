@@ -1,13 +1,13 @@
 /** Requests that place, replace and cancel orders or read them, and their answers. */
 import {
   MATCH_TYPE_NAMES,
-  MAX_EXPIRATION_SEC,
   ORDER_STATUS_NAMES,
-  SELF_TRADE_NAMES,
+  type SELF_TRADE_NAMES,
   type SIDE_NAMES,
   TIME_IN_FORCE_NAMES,
 } from '../base/codes.ts';
 import { MAX_SAFE } from '../base/int.ts';
+import { ORDER_FIELD_LIST, type OrderField, type OrderFieldForm, type PLACEMENT_FIELDS } from '../base/orderFields.ts';
 import {
   ADDRESS,
   AMOUNT,
@@ -27,9 +27,7 @@ import {
   UNITS,
   UUID,
 } from './fields.ts';
-import { arrayOf, described, type FromSchema, object, orNull, type QueryOf } from './schema.ts';
-
-const MAX_UINT32 = 0xffff_ffff;
+import { arrayOf, described, type FromSchema, type JsonSchema, object, orNull, type QueryOf } from './schema.ts';
 
 export type SideName = (typeof SIDE_NAMES)[number];
 export type TimeInForceName = (typeof TIME_IN_FORCE_NAMES)[number];
@@ -37,92 +35,95 @@ export type OrderStatusName = (typeof ORDER_STATUS_NAMES)[number];
 export type MatchTypeName = (typeof MATCH_TYPE_NAMES)[number];
 export type SelfTradeName = (typeof SELF_TRADE_NAMES)[number];
 
-/**
- * Properties are validated in this order, required ones first: fields without a message of their own, then those that
- * the error table ranks after them (RULES.md 6).
- */
-export const PLACEMENT = {
+/** The schema of each form of an order's fields. */
+const BY_FORM = {
+  market: UUID,
+  token: UINT256,
+  uint256: UINT256,
+  address: ADDRESS,
+  noAddress: { type: 'string', pattern: '^0x0{40}$' },
+  signature: { type: 'string' },
+  integer: { type: 'integer', minimum: 0 },
+  integerOrText: {
+    anyOf: [
+      { type: 'integer', minimum: 0, maximum: MAX_SAFE },
+      { type: 'string', pattern: '^(?:0|[1-9][0-9]{0,15})$' },
+    ],
+  },
+  amount: AMOUNT,
+  amountOrNone: { type: 'string', pattern: '^(?:0|[1-9][0-9]{0,15})$' },
+  outcome: OUTCOME_INDEX,
+  name: { type: 'string' },
+  flag: FLAG,
+  clientId: CLIENT_ORDER_ID,
+  group: GROUP_NAME,
+} as const satisfies Readonly<Record<OrderFieldForm, JsonSchema>>;
+
+type Fields = typeof PLACEMENT_FIELDS;
+type OrderFieldName = keyof Fields;
+type SchemaOf<F extends OrderField> = F extends { readonly names: infer N }
+  ? { readonly type: 'string'; readonly enum: N }
+  : (typeof BY_FORM)[F['form']];
+type RequiredName = { [N in OrderFieldName]: Fields[N] extends { isOptional: true } ? never : N }[OrderFieldName];
+type PlacementSchema = {
+  readonly type: 'object';
+  readonly additionalProperties: false;
+  readonly required: readonly RequiredName[];
+  readonly properties: { readonly [N in OrderFieldName]: SchemaOf<Fields[N]> };
+};
+
+type Shown = { readonly unit?: string; readonly note?: string; readonly example?: string | number };
+/** The words of the document of the interface for each field. Programs of clients do not load them. */
+const SHOWN: { readonly [N in OrderFieldName]: Shown } = {
+  market_id: { note: 'The market to trade in.' },
+  token_id: { note: 'yes_token_id or no_token_id of the market, by outcome_index.' },
+  maker: { note: 'The wallet that pays: one of the account.' },
+  signer: { note: 'The wallet that signs: the maker or a delegate of it.' },
+  taker: { note: 'The zero address.', example: `0x${'0'.repeat(40)}` },
+  salt: { note: 'Random: it makes the order unique.' },
+  nonce: { note: 'As it is signed: the nonce floor of the maker or a higher number.', example: 0 },
+  expiration: { unit: 'Unix seconds', note: 'Unix seconds; 0 is never. Required by GTD.', example: 0 },
+  fee_rate_bps: { note: 'maker_fee_bps of the market: no other is accepted.', example: 50 },
+  signature: { note: '65 bytes, r, s and v, over the EIP-712 hash of the order.', example: `0x${'1b'.repeat(65)}` },
+  outcome_index: { note: '0 is Yes, 1 is No.' },
+  post_only: { note: 'Refused rather than filled at once.' },
+  min_taker_net: { note: 'The least that a FOK or FAK order receives after fees, in atomic units.', example: '0' },
+  self_trade_prevention: { note: 'Which order is cancelled when it meets one of the same account.' },
+  side: {},
+  maker_amount: { note: 'What the order gives.' },
+  taker_amount: { note: 'What the order gets for all of it.' },
+  time_in_force: { note: 'GTC where it is left out.' },
+  client_order_id: { note: 'A name of your own; not signed.' },
+  order_group: { note: 'The group whose fills it counts against; not signed.' },
+};
+
+function schemaOf({ form, names, most }: OrderField, { unit, note, example }: Shown): JsonSchema {
+  return {
+    ...BY_FORM[form],
+    ...(names === undefined ? {} : { enum: names }),
+    ...(most === undefined ? {} : { maximum: most }),
+    ...(unit === undefined ? {} : { 'x-unit': unit }),
+    ...(note === undefined ? {} : { description: note }),
+    ...(example === undefined ? {} : { examples: [example] }),
+  };
+}
+
+function isRequired(entry: readonly [string, OrderField]): entry is [RequiredName, OrderField] {
+  return entry[1].isOptional !== true;
+}
+
+const shown: Readonly<Record<string, Shown>> = SHOWN;
+
+/** Follows from the table of an order's fields, in whose order the members are validated (ORDERFIELDS-1). */
+export const PLACEMENT: PlacementSchema = {
   type: 'object',
   additionalProperties: false,
-  required: [
-    'market_id',
-    'token_id',
-    'maker',
-    'signer',
-    'taker',
-    'salt',
-    'nonce',
-    'fee_rate_bps',
-    'signature',
-    'outcome_index',
-    'side',
-    'maker_amount',
-    'taker_amount',
-  ],
-  properties: {
-    market_id: described(UUID, 'The market to trade in.'),
-    token_id: described(UINT256, 'yes_token_id or no_token_id of the market, by outcome_index.'),
-    maker: described(ADDRESS, 'The wallet that pays: one of the account.'),
-    signer: described(ADDRESS, 'The wallet that signs: the maker or a delegate of it.'),
-    // Directed orders are not supported: only the zero address.
-    taker: {
-      type: 'string',
-      pattern: '^0x0{40}$',
-      description: 'The zero address.',
-      examples: [`0x${'0'.repeat(40)}`],
-    },
-    salt: described(UINT256, 'Random: it makes the order unique.'),
-    // A text is accepted as well: clients that sign the nonce as a 256-bit number tend to send it in that form.
-    nonce: {
-      anyOf: [
-        { type: 'integer', minimum: 0, maximum: MAX_SAFE },
-        { type: 'string', pattern: '^(?:0|[1-9][0-9]{0,15})$' },
-      ],
-      description: 'As it is signed: the nonce floor of the maker or a higher number.',
-      examples: [0],
-    },
-    expiration: {
-      type: 'integer',
-      minimum: 0,
-      maximum: MAX_EXPIRATION_SEC,
-      'x-unit': 'Unix seconds',
-      description: 'Unix seconds; 0 is never. Required by GTD.',
-      examples: [0],
-    },
-    fee_rate_bps: {
-      type: 'integer',
-      minimum: 0,
-      maximum: MAX_UINT32,
-      description: 'maker_fee_bps of the market: no other is accepted.',
-      examples: [50],
-    },
-    signature: {
-      type: 'string',
-      description: '65 bytes, r, s and v, over the EIP-712 hash of the order.',
-      examples: [`0x${'1b'.repeat(65)}`],
-    },
-    outcome_index: described(OUTCOME_INDEX, '0 is Yes, 1 is No.'),
-    post_only: described(FLAG, 'Refused rather than filled at once.'),
-    min_taker_net: {
-      type: 'string',
-      pattern: '^(?:0|[1-9][0-9]{0,15})$',
-      description: 'The least that a FOK or FAK order receives after fees, in atomic units.',
-      examples: ['0'],
-    },
-    self_trade_prevention: {
-      type: 'string',
-      enum: SELF_TRADE_NAMES,
-      description: 'Which order is cancelled when it meets one of the same account.',
-    },
-    side: SIDE_FIELD,
-    maker_amount: described(AMOUNT, 'What the order gives.'),
-    taker_amount: described(AMOUNT, 'What the order gets for all of it.'),
-    time_in_force: { type: 'string', enum: TIME_IN_FORCE_NAMES, description: 'GTC where it is left out.' },
-    client_order_id: described(CLIENT_ORDER_ID, 'A name of your own; not signed.'),
-    order_group: described(GROUP_NAME, 'The group whose fills it counts against; not signed.'),
-  },
-} as const;
-export type PlacementBody = FromSchema<typeof PLACEMENT>;
+  required: ORDER_FIELD_LIST.filter(isRequired).map(([name]) => name),
+  properties: Object.fromEntries(
+    ORDER_FIELD_LIST.map(([name, field]) => [name, schemaOf(field, shown[name])]),
+  ) as PlacementSchema['properties'],
+};
+export type PlacementBody = FromSchema<PlacementSchema>;
 
 const EXPECTED = {
   expected_remaining: described(

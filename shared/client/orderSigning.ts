@@ -1,7 +1,8 @@
 /** The parts that all signers of orders share: salts, digests, and the typed data that wallets show. */
 import { SIDE } from '../base/codes.ts';
 import { UINT256_BYTES, uint256ToDecimal } from '../base/hex.ts';
-import { type Eip712Domain, ORDER_TYPE, type OrderHasher, ZERO_ADDRESS } from '../crypto/eip712.ts';
+import { SIGNED_FIELDS } from '../base/orderFields.ts';
+import { type Eip712Domain, type OrderHasher, ZERO_ADDRESS } from '../crypto/eip712.ts';
 import type { OrderDraft, SignedOrder, SigningOptions } from './order.ts';
 import type { PlacementBody } from './types.ts';
 
@@ -63,32 +64,15 @@ const DOMAIN_FIELDS: readonly TypedField[] = [
   { name: 'verifyingContract', type: 'address' },
 ];
 
-/** The order of RULES.md 5.1 as wallets show it; the fields are read from the one declaration of the type. */
+/** The order of RULES.md 5.1 as wallets show it. */
 export function typedOrder(order: Omit<PlacementBody, 'signature'>, domain: Eip712Domain): TypedOrder {
-  const fields = ORDER_TYPE.slice('Order('.length, -1).split(',');
+  const message: Record<string, string | number> = {};
+  const members: Readonly<Record<string, unknown>> = order;
+  for (const { json, name } of SIGNED_FIELDS) message[name] = String(members[json] ?? 0);
   return {
     primaryType: 'Order',
     domain,
-    types: {
-      EIP712Domain: DOMAIN_FIELDS,
-      Order: fields.map((field) => {
-        const [type, name] = field.split(' ');
-        return { name, type };
-      }),
-    },
-    message: {
-      salt: order.salt,
-      maker: order.maker,
-      signer: order.signer,
-      taker: ZERO_ADDRESS,
-      tokenId: order.token_id,
-      makerAmount: order.maker_amount,
-      takerAmount: order.taker_amount,
-      expiration: String(order.expiration ?? 0),
-      nonce: String(order.nonce),
-      feeRateBps: String(order.fee_rate_bps),
-      minTakerNet: order.min_taker_net ?? '0',
-      side: SIDE[order.side],
-    },
+    types: { EIP712Domain: DOMAIN_FIELDS, Order: SIGNED_FIELDS.map(({ name, type }) => ({ name, type })) },
+    message: { ...message, taker: ZERO_ADDRESS, side: SIDE[order.side] },
   };
 }

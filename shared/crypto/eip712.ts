@@ -1,7 +1,8 @@
 /**
  * The EIP-712 digest of an order (RULES.md 5.1): the owner signs it, the engine verifies it, and in hex it is the order
- * hash. `OrderHasher.digest` reads the bytes of a command record and allocates nothing but the result of its hash
- * function; `digestOf` encodes a plain order and calls the same code. The layout stands once more in the kernel
+ * hash. `digestOf` reads a plain order; what reads a command record (engine/verify/placeDigest.ts) puts its values into
+ * the words, and allocates nothing but the result of the hash function. Which fields are signed, and in which order,
+ * follows from the table of an order's fields (shared/base/orderFields.ts). The layout stands once more in the kernel
  * (engine/verify/kernel/wasm/order.as), in the contract (data/contracts/src/Orders.sol) and in what the contract is
  * sent (shared/chain/batch.ts): test/unit/shared/crypto/orderLayout.test.ts compares all of them with ORDER_TYPE.
  *
@@ -12,14 +13,14 @@
  */
 import { assert } from '../base/assert.ts';
 import type { Side } from '../base/codes.ts';
-import { ADDRESS_BYTES, toHex, tryParseHex, tryParseUint256, UINT256_BYTES } from '../base/hex.ts';
+import { ADDRESS_BYTES, toHex, tryParseHex, tryParseUint256 } from '../base/hex.ts';
+import { SIGNED_FIELDS } from '../base/orderFields.ts';
 import { type Keccak256, keccak256 } from './keccak.ts';
 
 export const DOMAIN_NAME = 'Prediction Market Exchange';
 export const DOMAIN_VERSION = '1';
-export const ORDER_TYPE =
-  'Order(uint256 salt,address maker,address signer,address taker,uint256 tokenId,uint256 makerAmount,' +
-  'uint256 takerAmount,uint256 expiration,uint256 nonce,uint256 feeRateBps,uint256 minTakerNet,uint8 side)';
+/** Order(uint256 salt,address maker,…,uint8 side) */
+export const ORDER_TYPE = `Order(${SIGNED_FIELDS.map(({ type, name }) => `${type} ${name}`).join(',')})`;
 const DOMAIN_TYPE = 'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)';
 export const ZERO_ADDRESS = '0x0000000000000000000000000000000000000000';
 
@@ -42,7 +43,7 @@ export type SignableOrder = {
 };
 
 const WORD = 32;
-const WORDS = 13;
+const WORDS = 1 + SIGNED_FIELDS.length;
 const TWO_32 = 0x1_0000_0000;
 const DOMAIN_OFFSET = 2;
 const STRUCT_OFFSET = DOMAIN_OFFSET + WORD;
@@ -54,7 +55,6 @@ export class OrderHasher {
   private readonly struct = new Uint8Array(WORDS * WORD);
   private readonly structView = new DataView(this.struct.buffer);
   private readonly final = new Uint8Array(STRUCT_OFFSET + WORD);
-  private readonly plain = new Uint8Array(2 * UINT256_BYTES + 2 * ADDRESS_BYTES);
   private hasDomain = false;
 
   constructor(keccak: Keccak256 = keccak256) {
@@ -72,100 +72,58 @@ export class OrderHasher {
 
   /** The hash of the domain for which digests are computed. */
   get separator(): Uint8Array {
-    assert(this.hasDomain, 'eip712: there is a domain');
-    return this.final.slice(DOMAIN_OFFSET, STRUCT_OFFSET);
-  }
-
-  /** Returns true if digests are already computed for this chain and contract. */
-  isFor(chainId: number, verifyingContract: Uint8Array): boolean {
-    const separator = domainSeparator(chainId, verifyingContract);
-    return this.hasDomain && separator.every((byte, index) => byte === this.final[DOMAIN_OFFSET + index]);
-  }
-
-  /**
-   * Writes the 32 bytes of the digest at `outOffset`. Offsets count bytes in `bytes`; numbers are non-negative safe
-   * integers.
-   */
-  digest(
-    bytes: Uint8Array,
-    saltOffset: number,
-    makerOffset: number,
-    signerOffset: number,
-    tokenIdOffset: number,
-    makerAmount: number,
-    takerAmount: number,
-    expirationSec: number,
-    nonce: number,
-    feeRateBps: number,
-    minTakerNet: number,
-    side: number,
-    out: Uint8Array,
-    outOffset: number,
-  ): void {
     assert(this.hasDomain, 'eip712: a digest needs a domain');
-    // Word 0 is the type hash, and word 4, the taker, is always the zero address: both were written once for all
-    // orders.
-    this.putBytes(1, bytes, saltOffset, UINT256_BYTES);
-    this.putBytes(2, bytes, makerOffset, ADDRESS_BYTES);
-    this.putBytes(3, bytes, signerOffset, ADDRESS_BYTES);
-    this.putBytes(5, bytes, tokenIdOffset, UINT256_BYTES);
-    this.putNumber(6, makerAmount);
-    this.putNumber(7, takerAmount);
-    this.putNumber(8, expirationSec);
-    this.putNumber(9, nonce);
-    this.putNumber(10, feeRateBps);
-    this.putNumber(11, minTakerNet);
-    this.putNumber(12, side);
-    this.final.set(this.keccak(this.struct), STRUCT_OFFSET);
-    out.set(this.keccak(this.final), outOffset);
+    return this.final.slice(DOMAIN_OFFSET, STRUCT_OFFSET);
   }
 
   /** Returns the digest of a plain order; throws if a field is malformed. */
   digestOf(order: SignableOrder): Uint8Array {
-    const plain = this.plain;
-    const [salt, tokenId, maker, signer] = [0, WORD, 2 * WORD, 2 * WORD + ADDRESS_BYTES];
-    if (!tryParseUint256(order.salt, plain, salt)) throw new RangeError('order: salt is not a 256-bit decimal');
-    if (!tryParseUint256(order.tokenId, plain, tokenId))
-      throw new RangeError('order: tokenId is not a 256-bit decimal');
-    if (!tryParseHex(order.maker, ADDRESS_BYTES, plain, maker)) throw new RangeError('order: maker is not an address');
-    if (!tryParseHex(order.signer, ADDRESS_BYTES, plain, signer))
-      throw new RangeError('order: signer is not an address');
-    const { makerAmount, takerAmount, expirationSec, nonce, feeRateBps, minTakerNet, side } = order;
-    for (const value of [makerAmount, takerAmount, expirationSec, nonce, feeRateBps, minTakerNet, side]) {
-      if (!Number.isSafeInteger(value) || value < 0) throw new RangeError('order: a number is not a safe integer');
+    const values: Readonly<Record<string, unknown>> = order;
+    for (const { word, type, name, form } of SIGNED_FIELDS) {
+      if (form === 'noAddress') continue;
+      const value = values[name === 'expiration' ? 'expirationSec' : name];
+      const isNumber = typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+      if (form === 'address' || form === 'uint256' || form === 'token') {
+        if (typeof value !== 'string' || !this.tryPutText(word, type, value)) throw malformed(name);
+      } else if (isNumber) this.putNumber(word, value / TWO_32, value);
+      else throw malformed(name);
     }
     const out = new Uint8Array(WORD);
-    this.digest(
-      plain,
-      salt,
-      maker,
-      signer,
-      tokenId,
-      makerAmount,
-      takerAmount,
-      expirationSec,
-      nonce,
-      feeRateBps,
-      minTakerNet,
-      side,
-      out,
-      0,
-    );
+    this.finish(out, 0);
     return out;
   }
 
+  /**
+   * Writes the 32 bytes of the digest of all that was put into the words. Word 0 is the type hash, and that of the
+   * taker is always the zero address: both stay.
+   */
+  finish(out: Uint8Array, outOffset: number): void {
+    assert(this.hasDomain, 'eip712: a digest needs a domain');
+    this.final.set(this.keccak(this.struct), STRUCT_OFFSET);
+    out.set(this.keccak(this.final), outOffset);
+  }
+
+  private tryPutText(word: number, type: string, text: string): boolean {
+    if (type !== 'address') return tryParseUint256(text, this.struct, word * WORD);
+    return tryParseHex(text, ADDRESS_BYTES, this.struct, (word + 1) * WORD - ADDRESS_BYTES);
+  }
+
   /** Copies in a loop, because a subarray per field would allocate. */
-  private putBytes(word: number, from: Uint8Array, fromOffset: number, length: number): void {
+  putBytes(word: number, from: Uint8Array, fromOffset: number, length: number): void {
     const start = (word + 1) * WORD - length;
     for (let index = 0; index < length; index++) this.struct[start + index] = from[fromOffset + index];
   }
 
-  private putNumber(word: number, value: number): void {
-    const low = value >>> 0;
+  /** The view keeps the low 32 bits of the integer part of each. */
+  putNumber(word: number, high: number, low: number): void {
     const end = (word + 1) * WORD;
-    this.structView.setUint32(end - 8, (value - low) / TWO_32);
+    this.structView.setUint32(end - 8, high);
     this.structView.setUint32(end - 4, low);
   }
+}
+
+function malformed(name: string): RangeError {
+  return new RangeError(`order: ${name} is malformed`);
 }
 
 /** keccak of the five domain words: type, name, version, chain, contract. */

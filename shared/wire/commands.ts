@@ -37,7 +37,7 @@ export const CLIENT_ID_MAX_BYTES = 64;
 const HEADER = {
   length: u32('bytes, a multiple of 8'),
   type: u32('type (16 bits) | version (8 bits) | unused'),
-  requestId: u32('correlates the reply inside one gateway process; means nothing in a journal'),
+  requestId: u32('of the reply inside one gateway process; means nothing in a journal'),
   account: u32(),
   timeMs: safe(),
   market: u32('NO_MARKET where it concerns none'),
@@ -57,7 +57,7 @@ const ORDER = {
   expirationSec: safe('0 for none'),
   nonce: safe(),
   feeBps: u32(),
-  grant: u32('number of the grant under which the signer signed, or UNKNOWN_GRANT'),
+  grant: u32('of the signer, or UNKNOWN_GRANT'),
   minTakerNet: safe('0 for none'),
 };
 
@@ -75,7 +75,7 @@ const EXTENSION = {
   clientIdBytes: u32(),
   clientId: text(CLIENT_ID_MAX_BYTES),
   /** Zero in a PLACE, and in every journal. */
-  expectedLow: u32('of a REPLACE with REPLACE_EXPECTS, the low word of what is to remain of the old order'),
+  expectedLow: u32('with REPLACE_EXPECTS: low word of what has to remain'),
 };
 
 const GROUP = { group: u32() };
@@ -92,7 +92,7 @@ export const COMMAND = family(HEADER, {
     flags: u32('close reason; CANCEL_TOMBSTONE refuses the order for a while if it has not arrived yet'),
     hash: bytes(32),
   }),
-  CANCEL_MANY: member(3, 'Cancel all orders of an account, in one market or in all.', {
+  CANCEL_MANY: member(3, 'Cancel all orders of an account, or those of a market.', {
     reason: alias('flags', u32('CLOSE_REASON')),
     outcome: u32('or BOTH_OUTCOMES'),
     unused: unused(1),
@@ -123,7 +123,7 @@ export const COMMAND = family(HEADER, {
     startMs: safe('always given'),
     endMs: safe('always given'),
   }),
-  TICK: member(8, 'Time passes: what is due happens, as much of it as one record may hold.', { rows: ROWS }),
+  TICK: member(8, 'Time passes: what is due happens.', { rows: ROWS }),
   RESOLVE: member(9, 'Decide what the tokens of a market pay.', {
     rows: ROWS,
     status: u32('RESOLVED or CANCELLED'),
@@ -131,7 +131,7 @@ export const COMMAND = family(HEADER, {
   }),
   CLAIM: member(10, 'Pay an account for its tokens of a decided market.'),
   SETTLE: member(11, 'Pay every account for its tokens of a decided market.', { rows: ROWS }),
-  REPLACE: member(12, 'Place an order instead of another: an extended PLACE and the order that gives way.', {
+  REPLACE: member(12, 'Place an order instead of another.', {
     flags: u32('REPLACE_MODE | REPLACE_ELSEWHERE | REPLACE_EXPECTS with its high bits; ORDER_NONCE_KEPT'),
     ...ORDER,
     ...EXTENSION,
@@ -145,15 +145,15 @@ export const COMMAND = family(HEADER, {
     exchange: bytes(20, 'address of the exchange contract'),
     unused: unused(1),
   }),
-  SWEEP: member(17, 'Cancel the orders that the administrator does not allow an account any more.', {
+  SWEEP: member(17, 'Cancel orders that an account may not have any more.', {
     reason: alias('flags', u32('CLOSE_REASON')),
     side: u32('or BOTH_SIDES'),
-    grant: u32('orders of unknown grants count as orders of this one; ANY_GRANT cancels those of all'),
+    grant: u32('ANY_GRANT: of all; unknown grants count as this one'),
   }),
-  STEP: member(18, 'Written by the shard itself: closes and pays more of the markets that are being ended.', {
+  STEP: member(18, 'Written by the shard itself: ends more of the markets that are being ended.', {
     rows: ROWS,
   }),
-  UNWIND: member(19, 'Undo a fill that the chain refuses: what each party gets, or gives where it is negative.', {
+  UNWIND: member(19, 'Undo a fill that the chain refuses.', {
     takerAccount: alias('flags', u32('the account is that of the maker')),
     reference: bytes(32, 'each is carried out once'),
     tradeSequence: safe(),
@@ -167,22 +167,22 @@ export const COMMAND = family(HEADER, {
     feeYes: signed(),
     feeNo: signed(),
   }),
-  STAGE: member(20, 'Step a market, or all of the shard and those to come, to another stage.', {
+  STAGE: member(20, 'Step a market, or all of the shard, to another stage.', {
     stage: alias('flags', u32('STAGE')),
-    from: u32('the stage that it is in before, or ANY_STAGE: then the step is to a stricter one'),
+    from: u32('the stage before, or ANY_STAGE: then the step is to a stricter one'),
     unused: unused(1),
   }),
-  RAISE: member(21, 'Written by a restore: numbers of orders, trades and public frames go on above a floor.', {
+  RAISE: member(21, 'Written by a restore: numbers go on above a floor.', {
     floor: safe('floors.ts'),
   }),
-  NONCE_FLOOR: member(22, 'Refuse the orders of a wallet that are signed with a nonce below this, for ever.', {
+  NONCE_FLOOR: member(22, 'Refuse orders of a wallet with lower nonces, for ever.', {
     floor: safe(),
     wallet: bytes(20, 'the maker of the orders'),
     unused: unused(1),
   }),
   RULES: member(
     23,
-    'Written by the shard itself: from here on these rules are in force, and records have their layouts.',
+    'Written by the shard itself: these rules and their layouts are in force from here on.',
     { rules: alias('flags', u32('engine/core/rules.ts')) },
     FIRST_WITH_RULES,
   ),
@@ -193,7 +193,7 @@ export const ANY_COMMAND = record('ANY_COMMAND', HEADER, 'The header of every co
 export const EXTENDED_PLACE = record(
   'EXTENDED_PLACE',
   { ...COMMAND.PLACE.DECLARATION.fields, ...EXTENSION },
-  'A PLACE with PLACE_BIT_EXTENDED: the same, followed by what only some orders carry.',
+  'A PLACE with PLACE_BIT_EXTENDED.',
   COMMAND.PLACE.TYPE,
 );
 /** The long form of a CANCEL. */
@@ -221,7 +221,7 @@ export type CommandOf<Name extends Command['name']> = Extract<Command, { readonl
 /** The request id of a command whose reply is ignored; a TICK with it has none. */
 export const NO_REQUEST = 0;
 /** Length in bytes by type; the long forms apart. */
-export const COMMAND_BYTES = lengthsByType(COMMAND);
+export const COMMAND_BYTES = /* @__PURE__ */ lengthsByType(COMMAND);
 
 const BY_TYPE: readonly AnyLayout[] = Object.values<AnyLayout>(COMMAND).toSorted((a, b) => a.TYPE - b.TYPE);
 

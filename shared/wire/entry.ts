@@ -75,8 +75,8 @@ export const ENTRY_ANSWER = family(ANSWER, {
   RESULT: member(2, 'The answer as text: that of the route over HTTP.', {
     code: u32('number of the error, 0 for none'),
     retryAfterSec: u32('the header Retry-After, 0 for none'),
-    replayed: u32('1: the stored answer to an earlier request with the same key'),
-    textBytes: u32('bytes of JSON after this record, in ASCII, filled up with zeros to a multiple of 8'),
+    replayed: u32('1: the stored answer to an earlier request'),
+    textBytes: u32('bytes of JSON after this record, in ASCII, with zeros to a multiple of 8'),
   }),
 });
 

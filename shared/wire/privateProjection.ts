@@ -6,7 +6,6 @@
 import { type CloseReason, closedStatus, ORDER_STATUS, type OrderStatus, statusOfFills } from '../base/codes.ts';
 import { HASH_BYTES } from '../base/hex.ts';
 import { filledAmount, type OrderAmounts, ownTicks, remainingAmount } from '../base/orderMath.ts';
-import { writeText } from './clientId.ts';
 import { kindOutcome, kindSide, kindTimeInForce } from './commands.ts';
 import { EVENT } from './events.ts';
 import {
@@ -22,6 +21,7 @@ import {
   STATUS_FRAME,
 } from './privateRecord.ts';
 import { readSafe, writeSafe } from './record.ts';
+import { writeText } from './texts.ts';
 
 const HASH_WORDS = HASH_BYTES / 4;
 /** Side, outcome and time in force of an order kind. */

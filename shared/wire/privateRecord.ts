@@ -6,9 +6,9 @@
 import { assert } from '../base/assert.ts';
 import { CLOSE_REASON_NAMES } from '../base/codes.ts';
 import { HASH_BYTES } from '../base/hex.ts';
-import { readText } from './clientId.ts';
 import { CLIENT_ID_MAX_BYTES } from './commands.ts';
 import { bytes, octets, record, safe, text, u32, unused } from './layout.ts';
+import { readText } from './texts.ts';
 
 const BEFORE = {
   kind: u32('PRIVATE_KIND'),

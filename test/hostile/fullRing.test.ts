@@ -18,7 +18,7 @@ async function startRig(t: TestContext) {
   /** Sends orders of the account until one is refused. @returns how many were sent. */
   const flood = (account: number, most = 1000): number => {
     for (let sent = 0; sent < most; sent++) {
-      const code = rig.client.place(0, account, 0, rig.record(SIDE.BUY, 1), onReply, null);
+      const code = rig.client.place(0, account, 0, rig.writer(SIDE.BUY, 1), onReply, null);
       if (code === OK) continue;
       assert.equal(code, E.ENGINE_BUSY);
       return sent;
@@ -56,7 +56,7 @@ test('cancels are never refused over a share, and shards do not share', async (t
     OK,
   );
   assert.equal(
-    rig.client.place(1, 2, 1, rig.record(SIDE.BUY, 1), () => {}, null),
+    rig.client.place(1, 2, 1, rig.writer(SIDE.BUY, 1), () => {}, null),
     OK,
   );
 });

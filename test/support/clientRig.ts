@@ -12,6 +12,7 @@ import { COMMAND } from '../../shared/wire/commands.ts';
 import { amountsOf, writePlacement } from './commandBodies.ts';
 import { InThreadShard } from './inThreadShard.ts';
 import { ManualClock } from './manualClock.ts';
+import { RecordWriter } from './recordWriter.ts';
 import type { Scope } from './server.ts';
 
 export const START_MS = 1_800_000_000_000;
@@ -101,6 +102,11 @@ export class ClientRig {
     return record;
   }
 
+  /** The same, as the client takes it. */
+  writer(...order: Parameters<ClientRig['record']>): RecordWriter {
+    return new RecordWriter(this.record(...order));
+  }
+
   place(
     record: Uint32Array,
     account = 1,
@@ -111,7 +117,7 @@ export class ClientRig {
         market,
         account,
         market,
-        record,
+        new RecordWriter(record),
         (reply, context) => {
           assert.equal(context, record, 'the context is the one that was given');
           const { result } = reply;

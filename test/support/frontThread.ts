@@ -14,6 +14,7 @@ import { Views } from '../../gateway/shardlink/views.ts';
 import { systemClock } from '../../shared/base/clock.ts';
 import { OK } from '../../shared/base/errors.ts';
 import { Random } from './random.ts';
+import { RecordWriter } from './recordWriter.ts';
 import { stateOfViews } from './viewsState.ts';
 
 /** An order for market 0, as the body of a PLACE command. */
@@ -105,7 +106,7 @@ class Sender {
         countReply();
         this.#noteOpen(account, reply);
       };
-      while (this.#client.place(0, account, 0, record, onReply, index) !== OK) await nextTurn();
+      while (this.#client.place(0, account, 0, new RecordWriter(record), onReply, index) !== OK) await nextTurn();
       Atomics.store(this.#sent, 0, index + 1);
       sentCommands++;
       const order = this.#random.chance(30) ? this.#open.pop() : undefined;

@@ -45,9 +45,8 @@ function withField(): ProjectCopy {
   // Its gateway gives a value to every order: a shard whose rules are older forgets it.
   copy.change(
     'gateway/trading/encodeOrder.ts',
-    '    writeSafe(record, COMMAND.PLACE.minTakerNet, Number(body.min_taker_net ?? 0));\n',
-    '    writeSafe(record, COMMAND.PLACE.minTakerNet, Number(body.min_taker_net ?? 0));\n' +
-      `    record[COMMAND.PLACE.urgency] = ${GIVEN};\n`,
+    '    words[word + COMMAND.PLACE.grant] = this.#grant;\n',
+    `    words[word + COMMAND.PLACE.grant] = this.#grant;\n    words[word + COMMAND.PLACE.urgency] = ${GIVEN};\n`,
   );
   copy.change(
     'engine/core/placing.ts',

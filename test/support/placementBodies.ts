@@ -2,11 +2,12 @@
 import { compileBody } from '../../gateway/http/validate.ts';
 import type { MarketEntry } from '../../gateway/markets/catalog.ts';
 import { OrderEncoder, type PlacementExtras } from '../../gateway/trading/encodeOrder.ts';
-import { refuseCombination } from '../../gateway/trading/orderRules.ts';
-import { JsonOrder, type OrderTerms } from '../../gateway/trading/orderTerms.ts';
+import type { Order } from '../../gateway/trading/order.ts';
+import { ParsedOrders } from '../../gateway/trading/parsedOrders.ts';
 import { PLACEMENT, type PlacementBody } from '../../shared/api/orders.ts';
 import { MAX_ORDER_AMOUNT, SELF_TRADE, SELF_TRADE_NAMES, TIME_IN_FORCE_NAMES } from '../../shared/base/codes.ts';
 import type { Random } from './random.ts';
+import { recordOf } from './recordWriter.ts';
 
 export const MAKER = `0x${'aB'.repeat(20)}`;
 const SIGNER = `0x${'cd'.repeat(20)}`;
@@ -15,36 +16,37 @@ export const MARKET_IDS = ['0190a0b0-c0d0-7000-8000-0000000000aF', '0190A0B0-C0D
 export const TOKENS = [String(2n ** 256n - 1n), '22', '0'];
 const GRANT = 7;
 
+const parsed = new ParsedOrders();
 const checkBody = compileBody(PLACEMENT);
 const market = { yesTokenId: TOKENS[0], noTokenId: TOKENS[1] } as MarketEntry;
 const placer = { accountIndex: 5, selfTradePrevention: SELF_TRADE.CANCEL_OLDEST };
 const encoder = new OrderEncoder({
   grantOf: (_, maker, signer) => (maker === MAKER.toLowerCase() && signer === SIGNER ? GRANT : 0),
 });
-/** The order of parsed JSON; null where it is refused before its market is looked for. */
-export function toOrder(value: unknown): JsonOrder | null {
+/** The order of parsed JSON; null where it is refused before its market is looked for. Each keeps its record. */
+export function toOrder(value: unknown): Order | null {
   if (checkBody(value) !== null) return null;
-  const order = value as PlacementBody;
-  return refuseCombination(order) === null ? new JsonOrder(order) : null;
+  const order = parsed.read(value as PlacementBody);
+  return order.contradiction === null ? order.kept() : null;
 }
 
 /** Everything that an order becomes. */
-export function outcomeOf(terms: OrderTerms): object {
-  const extras: PlacementExtras | undefined = terms.clientId === undefined ? undefined : { deadlineMs: 5 };
+export function outcomeOf(order: Order): object {
+  const extras: PlacementExtras | undefined = order.clientId === undefined ? undefined : { deadlineMs: 5 };
   return {
-    marketId: nameOfMarket(terms),
-    mismatch: terms.refuseToken(market),
-    side: terms.side,
-    isImmediate: terms.isImmediate,
-    amounts: [terms.makerAmount, terms.takerAmount],
-    tags: [terms.clientId, terms.groupName],
-    command: [...terms.encode(encoder, placer, extras, 1)],
+    marketId: nameOfMarket(order),
+    mismatch: order.refuseToken(market),
+    side: order.side,
+    isImmediate: order.isImmediate,
+    amounts: [order.makerAmount, order.takerAmount],
+    tags: [order.clientId, order.groupName],
+    command: [...recordOf(encoder.ready(order, placer, extras, 1))],
   };
 }
 
-function nameOfMarket(terms: OrderTerms): string | undefined {
+function nameOfMarket(order: Order): string | undefined {
   const names: string[] = [];
-  terms.marketIn({
+  order.marketIn({
     byId: (id) => {
       names.push(id);
       return undefined;

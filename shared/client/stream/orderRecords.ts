@@ -2,17 +2,8 @@
  * Requests about orders as the records of `svc.bin.1`, and its answers as the bodies that the routes give over HTTP
  * (RULES.md 8.17 to 8.22). shared/wire/entry.ts declares the layouts; this file also runs outside of Node.
  */
-import { MATCH_TYPE_NAMES, ORDER_STATUS_NAMES, SELF_TRADE_NAMES, SIDE, TIME_IN_FORCE } from '../../base/codes.ts';
-import {
-  ADDRESS_BYTES,
-  bytesToUuid,
-  HASH_BYTES,
-  toHex,
-  tryParseHex,
-  tryParseUint256,
-  uint256ToDecimal,
-  uuidToBytes,
-} from '../../base/hex.ts';
+import { MATCH_TYPE_NAMES, ORDER_STATUS_NAMES } from '../../base/codes.ts';
+import { bytesToUuid, HASH_BYTES, toHex, tryParseHex, uint256ToDecimal, uuidToBytes } from '../../base/hex.ts';
 import { tickToPrice } from '../../base/units.ts';
 import {
   ANY_COMMAND,
@@ -20,8 +11,6 @@ import {
   CANCEL_TOMBSTONE,
   CLIENT_ID_MAX_BYTES,
   PLACE_BIT_EXTENDED,
-  PLACE_BIT_POST_ONLY,
-  PLACE_SELF_TRADE_SHIFT,
   packKind,
   REPLACE_MODE,
 } from '../../wire/commands.ts';
@@ -31,19 +20,17 @@ import {
   entryType,
   HEARTBEAT,
   MARKET_CANCEL,
-  PLACE_BIT_SELF_TRADE,
   PLACED_BIT_CHANGED_PRICE,
   PLACED_BIT_KEPT_PRIORITY,
   PLACED_FILL,
   REMAINDER_NAMES,
 } from '../../wire/entry.ts';
-import { bodyOfRecord } from '../../wire/entryBody.ts';
+import { bodyOfRecord, clientIdOf, writeBody } from '../../wire/orderBody.ts';
 import { readSafe, writeSafe } from '../../wire/record.ts';
 import type { PlacementBody, PlacementResponse } from '../types.ts';
 
 const { PLACE, EXTENDED_PLACE, REPLACE, CANCEL, CANCEL_MANY } = ENTRY;
 const { PLACED, RESULT } = ENTRY_ANSWER;
-const SIGNATURE_BYTES = 65;
 
 /** Headers of a placement over HTTP. */
 type RecordOptions = { readonly idempotencyKey?: string | null; readonly deadlineMs?: number };
@@ -124,11 +111,13 @@ export function heartbeatRecord(requestId: number): Uint8Array<ArrayBuffer> {
  * The body that the exchange reads from a record with an order.
  * @param marketId the market, which a record does not have
  */
-export function bodyIn(bytes: Uint8Array<ArrayBuffer>, marketId: string): PlacementBody {
+export function bodyIn(bytes: Uint8Array<ArrayBuffer>, marketId: string): Readonly<Record<string, unknown>> {
   const words = new Uint32Array(bytes.buffer);
   const isExtended = words[ANY_COMMAND.length] !== PLACE.BYTES;
   const tokenId = uint256ToDecimal(bytes, PLACE.tokenId * 4);
-  return bodyOfRecord({ words, bytes, at: 0, isExtended }, { marketId, tokenId });
+  const record = { words, bytes, at: 0 };
+  const clientId = isExtended ? clientIdOf(record) : undefined;
+  return bodyOfRecord(record, { marketId, tokenId, clientId });
 }
 
 /** The answers of one message. */
@@ -153,26 +142,9 @@ function start(lengthBytes: number, type: number, requestId: number): Memory {
 
 function writeOrder({ words, bytes }: Memory, body: PlacementBody, options: RecordOptions, isExtended: boolean): void {
   if (body.order_group !== undefined) throw new TypeError('an order group needs the entry of JSON');
-  need(tryParseUint256(body.salt, bytes, PLACE.salt * 4), 'salt');
-  need(tryParseUint256(body.token_id, bytes, PLACE.tokenId * 4), 'token_id');
-  need(tryParseHex(body.maker, ADDRESS_BYTES, bytes, PLACE.makerAddress * 4), 'maker');
-  need(tryParseHex(body.signer, ADDRESS_BYTES, bytes, PLACE.signerAddress * 4), 'signer');
-  // A malformed signature is sent as zeros, which the exchange refuses in the order of precedence.
-  if (!tryParseHex(body.signature, SIGNATURE_BYTES, bytes, PLACE.signature * 4)) {
-    bytes.fill(0, PLACE.signature * 4, PLACE.signature * 4 + SIGNATURE_BYTES);
-  }
-  words[PLACE.kind] = packKind(
-    SIDE[body.side],
-    body.outcome_index,
-    TIME_IN_FORCE[body.time_in_force ?? 'GTC'],
-    bitsOf(body) | (isExtended ? PLACE_BIT_EXTENDED : 0),
-  );
-  writeSafe(words, PLACE.makerAmount, Number(body.maker_amount));
-  writeSafe(words, PLACE.takerAmount, Number(body.taker_amount));
-  writeSafe(words, PLACE.expirationSec, body.expiration ?? 0);
-  writeSafe(words, PLACE.nonce, Number(body.nonce));
-  words[PLACE.feeBps] = body.fee_rate_bps;
-  writeSafe(words, PLACE.minTakerNet, Number(body.min_taker_net ?? 0));
+  const malformed = writeBody({ words, bytes, at: 0 }, body);
+  if (malformed !== null) throw new TypeError(`${malformed} is malformed`);
+  if (isExtended) words[PLACE.kind] |= packKind(0, 0, 0, PLACE_BIT_EXTENDED);
   if (!isExtended) return;
   const { idempotencyKey = null, deadlineMs = 0 } = options;
   if (idempotencyKey !== null) need(uuidToBytes(idempotencyKey, bytes, EXTENDED_PLACE.key * 4), 'idempotency key');
@@ -181,12 +153,6 @@ function writeOrder({ words, bytes }: Memory, body: PlacementBody, options: Reco
   need(clientId.length <= CLIENT_ID_MAX_BYTES, 'client_order_id');
   words[EXTENDED_PLACE.clientIdBytes] = clientId.length;
   for (let i = 0; i < clientId.length; i++) bytes[EXTENDED_PLACE.clientId * 4 + i] = clientId.charCodeAt(i);
-}
-
-function bitsOf({ post_only, self_trade_prevention }: PlacementBody): number {
-  const bits = post_only === true ? PLACE_BIT_POST_ONLY : 0;
-  if (self_trade_prevention === undefined) return bits;
-  return bits | PLACE_BIT_SELF_TRADE | (SELF_TRADE_NAMES.indexOf(self_trade_prevention) << PLACE_SELF_TRADE_SHIFT);
 }
 
 function need(isWellFormed: boolean, field: string): void {

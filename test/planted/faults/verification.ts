@@ -15,8 +15,8 @@ export const VERIFICATION_FAULTS: readonly Fault[] = [
   {
     name: 'nonce and fee change places in the digest of an order',
     file: 'engine/verify/placeDigest.ts',
-    search: 'readSafe(words, word + PLACE.nonce),\n    words[word + PLACE.feeBps],',
-    replace: 'words[word + PLACE.feeBps],\n    readSafe(words, word + PLACE.nonce),',
+    search: 'return [{ signed, at, size: BYTES_OF',
+    replace: 'return [{ signed: signed === 9 ? 10 : signed === 10 ? 9 : signed, at, size: BYTES_OF',
     caughtBy: 'test/unit/engine/verify/placeDigest.test.ts',
   },
   {

@@ -20,6 +20,7 @@ import { eventually } from '../../../support/eventually.ts';
 import { FLOW_TICKS_PER_UNIT } from '../../../support/flow.ts';
 import type { FrontNews, FrontOptions, FrontOrder, PreparedOrder } from '../../../support/frontThread.ts';
 import { Random } from '../../../support/random.ts';
+import { RecordWriter } from '../../../support/recordWriter.ts';
 import { seedOr, timesOf } from '../../../support/seeds.ts';
 import { stateOfViews } from '../../../support/viewsState.ts';
 
@@ -131,7 +132,7 @@ test('three gateway threads trade on one shard: each gets its own replies, and a
     const own = orders[0]!.map(({ account, record }) => {
       return new Promise<number>((resolve) => {
         assert.equal(
-          shard.engine.place(0, account, 0, record, ({ code }) => resolve(code), null),
+          shard.engine.place(0, account, 0, new RecordWriter(record), ({ code }) => resolve(code), null),
           OK,
         );
       });
@@ -169,7 +170,7 @@ async function placeAgain(shard: LiveShard, orders: readonly PreparedOrder[]): P
     orders.map(({ account, record }) => {
       return new Promise<number>((resolve) => {
         assert.equal(
-          shard.engine.place(0, account, 0, record, ({ code }) => resolve(code), null),
+          shard.engine.place(0, account, 0, new RecordWriter(record), ({ code }) => resolve(code), null),
           OK,
         );
       });

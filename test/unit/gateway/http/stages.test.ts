@@ -88,3 +88,17 @@ test('a call that has waited for a shared counter keeps a copy of its body, and 
   assert.equal(asked.status, 200, asked.text);
   assert.deepEqual(given, [{ body: BODY, ahead: null }]);
 });
+
+test('an order that a socket has read waits for a shared counter in memory of its own', async () => {
+  const { asked, given, proceedIf } = preparedCall(null);
+  asked.call.prepared = null;
+  const kept = { kept: () => assert.fail('it is kept once') };
+  asked.call.givenBody = { value: {}, usual: { kept: () => kept } };
+  const counted = Promise.withResolvers<boolean>();
+  proceedIf(counted.promise);
+  counted.resolve(true);
+  await asked.answered;
+  assert.equal(asked.status, 200, asked.text);
+  assert.deepEqual(given, [{ body: BODY, ahead: kept }]);
+  assert.equal(given[0]!.ahead, kept);
+});

@@ -242,7 +242,7 @@ test('while the contracts are changing no order reaches a shard, and a cancel do
   const hash = rig.hashOf(slot);
   rig.client.holdPlacements(true);
   const refused = () => assert.fail('nothing was sent');
-  assert.equal(rig.client.place(0, 1, 0, rig.record(SIDE.BUY, 41), refused, null), E.ENGINE_BUSY);
+  assert.equal(rig.client.place(0, 1, 0, rig.writer(SIDE.BUY, 41), refused, null), E.ENGINE_BUSY);
   const cancelled = rig.ask((handler) => rig.client.cancel(0, 1, hash, handler, null));
   assert.equal((await rig.run(cancelled)).code, OK);
   rig.client.holdPlacements(false);

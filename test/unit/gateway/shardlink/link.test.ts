@@ -14,6 +14,7 @@ import { ClientRig, START_MS } from '../../../support/clientRig.ts';
 import { amountsOf, writePlacement } from '../../../support/commandBodies.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { ledgerOf } from '../../../support/ledger.ts';
+import { RecordWriter } from '../../../support/recordWriter.ts';
 
 const CANCEL_BYTES = COMMAND.CANCEL.BYTES;
 
@@ -41,7 +42,7 @@ test('a leader sends no command while changes of the gateway wait for room in th
   let isWaiting = true;
   rig.link.lead(() => isWaiting);
   const noReply = (): void => assert.fail('there is no reply');
-  assert.equal(rig.client.place(0, 1, 0, rig.record(SIDE.BUY, 40), noReply, null), E.ENGINE_BUSY);
+  assert.equal(rig.client.place(0, 1, 0, rig.writer(SIDE.BUY, 40), noReply, null), E.ENGINE_BUSY);
   assert.equal(rig.client.cancelAll(1, noReply, null), E.ENGINE_BUSY);
   assert.deepEqual([rig.link.inFlight, rig.link.hasRoomEverywhere], [0, false]);
   isWaiting = false;
@@ -73,7 +74,7 @@ test('a reply finds its own handler and context whatever the order of replies', 
 test('when a handler runs the views already show what its record did', async (t) => {
   const rig = new ClientRig(t);
   await rig.start();
-  const record = rig.record(SIDE.BUY, 40);
+  const record = rig.writer(SIDE.BUY, 40);
   const seen = await rig.run(
     new Promise<number[]>((resolve) => {
       rig.client.place(
@@ -107,7 +108,7 @@ test('a full ring enqueues nothing, and a cancel still finds room where a placem
   await rig.start();
   const replies: number[] = [];
   const place = (): number =>
-    rig.client.place(0, 1, 0, rig.record(SIDE.BUY, 40), ({ code }) => replies.push(code), null);
+    rig.client.place(0, 1, 0, rig.writer(SIDE.BUY, 40), ({ code }) => replies.push(code), null);
   let placed = 0;
   while (place() === OK) placed++;
   assert.ok(placed > 5);
@@ -141,7 +142,7 @@ test('a lost shard leaves no request without an answer and takes no more', async
   const everywhere = rig.ask((handler) => rig.client.cancelAll(1, handler, null));
   assert.equal(rig.link.shardLost(0), true);
   assert.equal((await orphan).code, E.OUTCOME_UNKNOWN);
-  assert.equal(rig.client.place(0, 1, 0, rig.record(SIDE.BUY, 40), assert.fail, null), E.ENGINE_BUSY);
+  assert.equal(rig.client.place(0, 1, 0, rig.writer(SIDE.BUY, 40), assert.fail, null), E.ENGINE_BUSY);
   rig.shards[1].step();
   assert.equal((await other).code, OK);
   assert.equal((await everywhere).code, E.OUTCOME_UNKNOWN);
@@ -175,7 +176,11 @@ test('a returned shard sends its recovered state, and accepts commands from then
 
   rig.shards[0] = rig.shards[0].rebuilt();
   const back = rig.attachShard(0);
-  assert.equal(rig.client.place(0, 1, 0, committed, assert.fail, null), E.ENGINE_BUSY, 'attached is not READY');
+  assert.equal(
+    rig.client.place(0, 1, 0, new RecordWriter(committed), assert.fail, null),
+    E.ENGINE_BUSY,
+    'attached is not READY',
+  );
   rig.shards[0].describe();
   await back;
   assert.ok(rig.views.isWhole && ledgerOf(rig.views).balanced);
@@ -252,7 +257,7 @@ test('a handler that throws is reported with its context, and the next reply sti
     0,
     1,
     0,
-    rig.record(SIDE.BUY, 40),
+    rig.writer(SIDE.BUY, 40),
     () => {
       throw broken;
     },

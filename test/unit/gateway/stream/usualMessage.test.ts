@@ -7,7 +7,6 @@ import { test } from 'node:test';
 import { toOrderRequest } from '../../../../gateway/stream/entryActions.ts';
 import { parseRequest } from '../../../../gateway/stream/requests.ts';
 import { UsualMessages } from '../../../../gateway/stream/usualMessage.ts';
-import { UsualBodies } from '../../../../gateway/trading/usualBodies.ts';
 import { body, outcomeOf, randomBody, spoil, toOrder } from '../../../support/placementBodies.ts';
 import { Random } from '../../../support/random.ts';
 
@@ -15,8 +14,6 @@ const SEED = 20261127;
 const RANDOM_MESSAGES = 3000;
 
 const reader = new UsualMessages();
-/** The route takes over the order that the socket has read. */
-const taker = new UsualBodies();
 
 /** Null if the message is refused before a market is looked up, or is another request. */
 function longWay(json: Buffer): object | null {
@@ -35,7 +32,7 @@ function compare(text: string): boolean {
   if (!reader.read(json)) return false;
   const expected = longWay(json);
   assert.ok(expected, `the long way refuses ${json}`);
-  const { orders } = taker.take(reader.body);
+  const { orders } = reader.body();
   assert.equal(orders.length, 1);
   assert.deepEqual({ id: reader.id, order: outcomeOf(orders[0]!) }, expected, text);
   return true;
@@ -89,4 +86,15 @@ test(`no random message, spoiled or not, is read differently from the long way, 
     if (compare(random.chance(40) ? spoil(text, random) : text)) read++;
   }
   assert.ok(read > RANDOM_MESSAGES / 20, `${read} were read the short way`);
+});
+
+test('an order that waits is kept while other messages are read', () => {
+  assert.ok(reader.read(Buffer.from(message(7, body({ salt: '7' })))));
+  const waiting = reader.body();
+  const kept = waiting.kept();
+  const expected = outcomeOf(kept.orders[0]);
+  assert.ok(reader.read(Buffer.from(message(8, body({ salt: '8', side: 'SELL', maker_amount: '1' })))));
+  assert.deepEqual(outcomeOf(kept.orders[0]), expected);
+  assert.throws(() => outcomeOf(waiting.orders[0]), /ORDER-1/);
+  assert.notDeepEqual(outcomeOf(reader.body().orders[0]), expected);
 });

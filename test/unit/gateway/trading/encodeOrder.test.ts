@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { compileBody } from '../../../../gateway/http/validate.ts';
 import type { MarketEntry } from '../../../../gateway/markets/catalog.ts';
 import { OrderEncoder, type Placer } from '../../../../gateway/trading/encodeOrder.ts';
-import { refuseCombination, refuseToken } from '../../../../gateway/trading/orderRules.ts';
+import { ParsedOrders } from '../../../../gateway/trading/parsedOrders.ts';
 import { PLACEMENT, type PlacementBody } from '../../../../shared/api/orders.ts';
 import {
   MARKET_STATUS,
@@ -27,6 +27,7 @@ import {
   PLACE_SELF_TRADE_SHIFT,
 } from '../../../../shared/wire/commands.ts';
 import { readSafe } from '../../../../shared/wire/record.ts';
+import { recordOf } from '../../../support/recordWriter.ts';
 
 const MAKER = `0x${'Ab'.repeat(20)}`;
 const SIGNER = `0x${'cD'.repeat(20)}`;
@@ -61,6 +62,7 @@ const accounts = {
 };
 const placer: Placer = { accountIndex: 5, selfTradePrevention: SELF_TRADE.NONE };
 const encoder = new OrderEncoder(accounts);
+const orders = new ParsedOrders();
 const check = compileBody(PLACEMENT);
 
 function body(changes: Record<string, unknown> = {}): Record<string, unknown> {
@@ -87,7 +89,7 @@ function encode(changes: Record<string, unknown> = {}, by: Placer = placer): Uin
   const json = body(changes);
   assert.equal(check(json), null);
   assert.equal(refusalOf(json as PlacementBody), null, 'the placement is encoded');
-  return encoder.encode(json as PlacementBody, by);
+  return recordOf(encoder.ready(orders.read(json as PlacementBody), by));
 }
 
 function refusal(changes: Record<string, unknown>): string {
@@ -101,7 +103,8 @@ function refusal(changes: Record<string, unknown>): string {
 }
 
 function refusalOf(body: PlacementBody) {
-  return refuseCombination(body) ?? refuseToken(body, market);
+  const order = orders.read(body);
+  return order.contradiction ?? order.refuseToken(market);
 }
 
 const bitsOf = (record: Uint32Array): number => kindBits(record[COMMAND.PLACE.kind]);
@@ -311,12 +314,12 @@ test('a client order id is 1 to 64 characters of printable ASCII', () => {
 test('fields that a placement has beside its body are in the extension', () => {
   const key = { key: Uint32Array.of(1, 2, 3, 4), fingerprint: Uint32Array.of(5, 6, 7, 8), route: 2, row: 9 };
   const extras = { deadlineMs: 1_800_000_000_123, group: 12, isClientIdTaken: true, key };
-  const record = encoder.encode(body() as PlacementBody, placer, extras);
+  const record = recordOf(encoder.ready(orders.read(body() as PlacementBody), placer, extras));
   assert.equal(kindBits(record[COMMAND.PLACE.kind]) & PLACE_BIT_CLIENT_ID_TAKEN, PLACE_BIT_CLIENT_ID_TAKEN);
   assert.deepEqual([...record.subarray(EXTENDED_PLACE.key, EXTENDED_PLACE.key + 8)], [1, 2, 3, 4, 5, 6, 7, 8]);
   assert.equal(readSafe(record, EXTENDED_PLACE.deadlineMs), 1_800_000_000_123);
   assert.deepEqual([record[EXTENDED_PLACE.group], record[EXTENDED_PLACE.keyUse]], [12, 2 | (9 << 8)]);
-  const empty = encoder.encode(body() as PlacementBody, placer, {});
+  const empty = recordOf(encoder.ready(orders.read(body() as PlacementBody), placer, {}));
   assert.equal(empty.length * 4, EXTENDED_PLACE.BYTES);
   assert.ok(empty.subarray(EXTENDED_PLACE.key).every((word) => word === 0));
 });

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ShardReply } from '../../../../gateway/shardlink/reply.ts';
-import { JsonOrder } from '../../../../gateway/trading/orderTerms.ts';
 import {
   amendResponse,
   placedNow,
@@ -10,16 +9,17 @@ import {
   placementResponse,
   placementText,
 } from '../../../../gateway/trading/placementResponse.ts';
-import type { PlacedRow, PlacementBody, PlacementResponse } from '../../../../shared/api/orders.ts';
+import type { PlacedRow, PlacementResponse } from '../../../../shared/api/orders.ts';
 import { ORDER_STATUS, SIDE } from '../../../../shared/base/codes.ts';
 import { ClientRig } from '../../../support/clientRig.ts';
 
 const REPLACED = { order_hash: '0x', remaining: '1', filled_amount: '2', filled_token_quantity_atomic: '3' };
 
+const ORDER = { makerAmount: 40_000_000, takerAmount: 100_000_000, clientId: undefined, groupName: undefined };
+
 test('an amend says whether the order kept its time priority, and whether its price changed', async (t) => {
   const rig = new ClientRig(t, { shards: 1 });
   await rig.start();
-  const body = { maker_amount: '40000000', taker_amount: '100000000' } as PlacementBody;
   const seen: unknown[] = [];
   // The views show a record's effect only until the handler of its reply returns.
   const handler = (reply: ShardReply): void => {
@@ -28,13 +28,13 @@ test('an amend says whether the order kept its time priority, and whether its pr
       [0, 1],
       [0, 0],
     ]) {
-      const placed = placedNow(rig.views, { ...reply, a: a!, b: b! }, new JsonOrder(body), true);
-      const { time_priority, price_changed, price } = amendResponse(placed, new JsonOrder(body), REPLACED);
+      const placed = placedNow(rig.views, { ...reply, a: a!, b: b! }, ORDER, true);
+      const { time_priority, price_changed, price } = amendResponse(placed, ORDER, REPLACED);
       seen.push([time_priority, price_changed, price]);
     }
-    seen.push(placedNow(rig.views, reply, new JsonOrder(body), false).replaced);
+    seen.push(placedNow(rig.views, reply, ORDER, false).replaced);
   };
-  rig.client.place(0, 1, 0, rig.record(SIDE.BUY, 40), handler, null);
+  rig.client.place(0, 1, 0, rig.writer(SIDE.BUY, 40), handler, null);
   rig.step();
   await rig.run(rig.client.catchUp(0));
   assert.deepEqual(seen, [
@@ -48,11 +48,10 @@ test('an amend says whether the order kept its time priority, and whether its pr
 test('the text of an answer is the JSON of its members, with and without tags and fills', async (t) => {
   const rig = new ClientRig(t, { shards: 1 });
   await rig.start();
-  const amounts = { maker_amount: '40000000', taker_amount: '100000000' } as PlacementBody;
   const fill = { tradeId: 'a trade', makerOrderId: 'an order', matchType: 1, lots: 5, ownTicks: 40 };
   let seen = 0;
   const handler = (reply: ShardReply): void => {
-    const resting = placedNow(rig.views, reply, new JsonOrder(amounts), false);
+    const resting = placedNow(rig.views, reply, ORDER, false);
     const filled = {
       ...resting,
       status: ORDER_STATUS.FILLED,
@@ -61,18 +60,18 @@ test('the text of an answer is the JSON of its members, with and without tags an
     };
     const cancelled = { ...resting, facts: { ...resting.facts, status: ORDER_STATUS.CANCELLED } };
     for (const placed of [resting, filled, cancelled]) {
-      for (const tags of [{}, { client_order_id: 'mine-1' }, { order_group: 'g' }]) {
-        const terms = new JsonOrder({ ...amounts, ...tags });
-        const answer = placementResponse(placed, terms);
-        assert.equal(placementText(placed, terms), JSON.stringify(answer));
-        assert.equal(placedRowText(7, placed, terms), JSON.stringify(rowOf(7, answer)));
+      for (const tags of [{}, { clientId: 'mine-1' }, { groupName: 'g' }]) {
+        const order = { ...ORDER, ...tags };
+        const answer = placementResponse(placed, order);
+        assert.equal(placementText(placed, order), JSON.stringify(answer));
+        assert.equal(placedRowText(7, placed, order), JSON.stringify(rowOf(7, answer)));
         seen++;
       }
     }
-    const both = new JsonOrder({ ...amounts, client_order_id: 'mine-1', order_group: 'of "quotes"' });
+    const both = { ...ORDER, clientId: 'mine-1', groupName: 'of "quotes"' };
     assert.equal(placementText(resting, both), JSON.stringify(placementResponse(resting, both)));
   };
-  rig.client.place(0, 1, 0, rig.record(SIDE.BUY, 40), handler, null);
+  rig.client.place(0, 1, 0, rig.writer(SIDE.BUY, 40), handler, null);
   rig.step();
   await rig.run(rig.client.catchUp(0));
   assert.equal(seen, 9);

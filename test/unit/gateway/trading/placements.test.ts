@@ -3,11 +3,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BadSignatures } from '../../../../gateway/http/badSignatures.ts';
 import type { AccountCall } from '../../../../gateway/http/route.ts';
+import type { PlacementWriter } from '../../../../gateway/shardlink/placementWriter.ts';
 import type { RecordResult } from '../../../../gateway/shardlink/recordResult.ts';
 import { emptyReply, type ReplyHandler, setReply } from '../../../../gateway/shardlink/reply.ts';
 import { Views } from '../../../../gateway/shardlink/views.ts';
 import { ClientOrderIds } from '../../../../gateway/trading/clientOrderIds.ts';
 import { OpenOrderCounts } from '../../../../gateway/trading/openOrderCounts.ts';
+import { ParsedOrders } from '../../../../gateway/trading/parsedOrders.ts';
 import { OrderTask, Placements, type PlacementsDeps } from '../../../../gateway/trading/placements.ts';
 import type { PlacementBody } from '../../../../shared/api/orders.ts';
 import { E, ERRORS, OK } from '../../../../shared/base/errors.ts';
@@ -21,6 +23,7 @@ import {
 } from '../../../../shared/wire/commands.ts';
 import { readSafe } from '../../../../shared/wire/record.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
+import { recordOf } from '../../../support/recordWriter.ts';
 
 const ADDRESS = `0x${'ab'.repeat(20)}`;
 const BODY = {
@@ -58,11 +61,11 @@ function rig(code: number) {
       shard: number,
       _account: number,
       _market: number,
-      record: Uint32Array,
+      order: PlacementWriter,
       onReply: ReplyHandler<OrderTask>,
       task: OrderTask,
     ) => {
-      sent.push(record.slice());
+      sent.push(recordOf(order));
       const result = {} as RecordResult;
       const reply = emptyReply(result);
       replyToLast = (replied) => {
@@ -87,6 +90,8 @@ function rig(code: number) {
   return { sent, clientIds, placements, reply: (replied: number) => replyToLast(replied) };
 }
 
+const parsed = new ParsedOrders();
+
 class TestTask extends OrderTask {
   readonly call = CALL;
   placed(): void {}
@@ -94,7 +99,7 @@ class TestTask extends OrderTask {
 }
 
 const taskOf = (body: object): OrderTask => {
-  return new TestTask({ ...BODY, ...body } as unknown as PlacementBody, 14);
+  return new TestTask(parsed.read({ ...BODY, ...body } as unknown as PlacementBody), 14);
 };
 
 test('idempotency key, fingerprint, route and row, deadline and group travel with the order', () => {

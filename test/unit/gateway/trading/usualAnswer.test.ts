@@ -2,13 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ShardReply } from '../../../../gateway/shardlink/reply.ts';
-import { JsonOrder } from '../../../../gateway/trading/orderTerms.ts';
 import { placedNow, placementText } from '../../../../gateway/trading/placementResponse.ts';
 import { usualAnswer } from '../../../../gateway/trading/usualAnswer.ts';
-import type { PlacementBody } from '../../../../shared/api/orders.ts';
 import { MAX_ORDER_AMOUNT, OUTCOME, SIDE, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
 import { ClientRig } from '../../../support/clientRig.ts';
 import { Random } from '../../../support/random.ts';
+import type { RecordWriter } from '../../../support/recordWriter.ts';
 import { seedOr, timesOf } from '../../../support/seeds.ts';
 
 type Check = (rig: ClientRig, reply: ShardReply) => void;
@@ -16,7 +15,7 @@ type Check = (rig: ClientRig, reply: ShardReply) => void;
 const ORDERS = timesOf({ suite: 200, soak: 20_000 });
 
 /** Places the order; the views show its record's effect only until the handler of its reply returns. */
-async function place(rig: ClientRig, record: Uint32Array, check: Check): Promise<void> {
+async function place(rig: ClientRig, record: RecordWriter, check: Check): Promise<void> {
   let seen = 0;
   const handler = (reply: ShardReply): void => {
     assert.equal(reply.code, 0);
@@ -29,8 +28,8 @@ async function place(rig: ClientRig, record: Uint32Array, check: Check): Promise
   assert.equal(seen, 1);
 }
 
-function amountsOf(makerAmount: number): PlacementBody {
-  return { maker_amount: String(makerAmount), taker_amount: '100000000' } as PlacementBody;
+function amountsOf(makerAmount: number) {
+  return { makerAmount, takerAmount: 100_000_000, clientId: undefined, groupName: undefined };
 }
 
 test('the usual answer has the bytes of the long way, for amounts of any length', async (t) => {
@@ -40,13 +39,13 @@ test('the usual answer has the bytes of the long way, for amounts of any length'
   const rig = new ClientRig(t, { shards: 1 });
   await rig.start();
   const amounts = [1, 9, 10, MAX_ORDER_AMOUNT - 1, MAX_ORDER_AMOUNT];
-  for (let order = 0; order < ORDERS; order++) {
+  for (let count = 0; count < ORDERS; count++) {
     // Up to MAX_ORDER_AMOUNT, with as many digits as chance will have it.
-    const amount = amounts[order] ?? Math.ceil(((random.next() + 1) / 2 ** 32) * 10 ** random.between(0, 15));
-    const terms = new JsonOrder(amountsOf(amount));
-    await place(rig, rig.record(SIDE.BUY, random.between(1, 3)), ({ views }, reply) => {
-      const answer = usualAnswer(views, reply, terms);
-      assert.equal(answer?.toString(), placementText(placedNow(views, reply, terms, false), terms));
+    const amount = amounts[count] ?? Math.ceil(((random.next() + 1) / 2 ** 32) * 10 ** random.between(0, 15));
+    const order = amountsOf(amount);
+    await place(rig, rig.writer(SIDE.BUY, random.between(1, 3)), ({ views }, reply) => {
+      const answer = usualAnswer(views, reply, order);
+      assert.equal(answer?.toString(), placementText(placedNow(views, reply, order, false), order));
     });
   }
 });
@@ -55,18 +54,18 @@ test('an order with a tag, a fill or an end has no usual answer', async (t) => {
   const rig = new ClientRig(t, { shards: 1 });
   await rig.start();
   const amounts = amountsOf(40_000_000);
-  await place(rig, rig.record(SIDE.BUY, 40), ({ views }, reply) => {
-    assert.notEqual(usualAnswer(views, reply, new JsonOrder(amounts)), null);
-    for (const tag of [{ client_order_id: 'mine' }, { order_group: 'quotes' }]) {
-      assert.equal(usualAnswer(views, reply, new JsonOrder({ ...amounts, ...tag })), null);
+  await place(rig, rig.writer(SIDE.BUY, 40), ({ views }, reply) => {
+    assert.notEqual(usualAnswer(views, reply, amounts), null);
+    for (const tag of [{ clientId: 'mine' }, { groupName: 'quotes' }]) {
+      assert.equal(usualAnswer(views, reply, { ...amounts, ...tag }), null);
     }
   });
   // Bids for both outcomes meet where their prices add up to a whole.
   for (const timeInForce of [TIME_IN_FORCE.FAK, TIME_IN_FORCE.GTC]) {
-    await place(rig, rig.record(SIDE.BUY, 60, OUTCOME.NO, timeInForce), ({ views }, reply) => {
+    await place(rig, rig.writer(SIDE.BUY, 60, OUTCOME.NO, timeInForce), ({ views }, reply) => {
       assert.equal(reply.result.fills, 1);
-      assert.equal(usualAnswer(views, reply, new JsonOrder(amounts)), null);
+      assert.equal(usualAnswer(views, reply, amounts), null);
     });
-    await place(rig, rig.record(SIDE.BUY, 40), () => undefined);
+    await place(rig, rig.writer(SIDE.BUY, 40), () => undefined);
   }
 });

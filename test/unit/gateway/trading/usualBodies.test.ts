@@ -7,7 +7,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseStrictJson } from '../../../../gateway/http/body.ts';
 import { compileBody } from '../../../../gateway/http/validate.ts';
-import { MOST_ORDERS, UsualBodies, type UsualForm } from '../../../../gateway/trading/usualBodies.ts';
+import {
+  MOST_ORDERS,
+  type ReadBody,
+  UsualBodies,
+  type UsualBody,
+  type UsualForm,
+} from '../../../../gateway/trading/usualBodies.ts';
 import { AMEND, BATCH_PLACE, CANCEL_REPLACE, PLACEMENT } from '../../../../shared/api/orders.ts';
 import { body, outcomeOf, randomBody, spoil, toOrder } from '../../../support/placementBodies.ts';
 import { Random } from '../../../support/random.ts';
@@ -46,13 +52,18 @@ function longWay(form: UsualForm, json: Buffer): Read | null {
   return { outcomes, cancelHash: value.cancel_hash ?? '' };
 }
 
+/** As a front thread hands it over. */
+function toRead({ orders, cancelHash }: UsualBody): ReadBody {
+  return { orders: orders.map(({ records: { words }, at, ...names }) => ({ ...names, words, at })), cancelHash };
+}
+
 /** @returns whether the short way has read it. */
 function compare(form: UsualForm, json: Buffer): boolean {
   const read = reader[form](json);
   if (read === null) return false;
   const expected = longWay(form, json);
   assert.ok(expected, `the long way refuses ${json}`);
-  for (const { orders, cancelHash } of [read, taker.take(read)]) {
+  for (const { orders, cancelHash } of [read, taker.take(toRead(read))]) {
     assert.deepEqual({ outcomes: orders.map(outcomeOf), cancelHash }, expected, String(json));
   }
   return true;

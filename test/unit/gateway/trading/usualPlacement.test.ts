@@ -5,9 +5,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseStrictJson } from '../../../../gateway/http/body.ts';
-import type { JsonOrder } from '../../../../gateway/trading/orderTerms.ts';
+import type { Order } from '../../../../gateway/trading/order.ts';
 import { UsualBodies } from '../../../../gateway/trading/usualBodies.ts';
-import type { UsualOrder } from '../../../../gateway/trading/usualOrders.ts';
 import { MAX_ORDER_AMOUNT } from '../../../../shared/base/codes.ts';
 import {
   body,
@@ -24,10 +23,10 @@ import { Random } from '../../../support/random.ts';
 const SEED = 20261126;
 const RANDOM_BODIES = 2000;
 const bodies = new UsualBodies();
-const usual = { read: (json: Buffer): UsualOrder | null => bodies.order(json)?.orders[0] ?? null };
+const usual = { read: (json: Buffer): Order | null => bodies.order(json)?.orders[0] ?? null };
 
 /** The long way: null where the order is refused before its market is looked for. */
-function longWay(json: Buffer): JsonOrder | null {
+function longWay(json: Buffer): Order | null {
   const parsed = parseStrictJson(json);
   return parsed.ok ? toOrder(parsed.value) : null;
 }
@@ -103,5 +102,5 @@ test('an order is encoded before the next one is read, or not at all', () => {
   const json = Buffer.from(JSON.stringify(body()));
   const first = usual.read(json);
   usual.read(json);
-  assert.throws(() => outcomeOf(first!), /USUALORDERS-1/);
+  assert.throws(() => outcomeOf(first!), /ORDER-1/);
 });

@@ -9,9 +9,13 @@ import { decodeFunctionData, type Hex, hashTypedData } from 'viem';
 import { PLACEMENT } from '../../../../shared/api/orders.ts';
 import { MATCH_TYPE, OUTCOME, SIDE } from '../../../../shared/base/codes.ts';
 import { toHex } from '../../../../shared/base/hex.ts';
+import { camelCase, ORDER_FIELD_LIST, type OrderField, PLACEMENT_FIELDS } from '../../../../shared/base/orderFields.ts';
 import { type ChainTrade, encodeBatch } from '../../../../shared/chain/batch.ts';
 import { EXCHANGE_ABI } from '../../../../shared/chain/exchangeAbi.ts';
 import { hasherFor, ORDER_TYPE, ZERO_ADDRESS } from '../../../../shared/crypto/eip712.ts';
+import { PLACE_BIT_POST_ONLY, PLACE_SELF_TRADE_SHIFT } from '../../../../shared/wire/commands.ts';
+import { ENTRY, PLACE_BIT_SELF_TRADE } from '../../../../shared/wire/entry.ts';
+import { PLACED_FIELDS } from '../../../../shared/wire/orderBody.ts';
 
 const WORD_BYTES = 32;
 /** In the order of the words, of which the first is the hash of the type. */
@@ -104,5 +108,63 @@ describe('the layout of a signed order', () => {
       const snake = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
       assert.ok(snake in PLACEMENT.properties, name);
     }
+  });
+});
+
+describe("the table of an order's fields", () => {
+  const fields: readonly OrderField[] = ORDER_FIELD_LIST.map(([, field]) => field);
+
+  test('numbers the signed words and the members of the text without a gap (ORDERFIELDS-2, 3)', () => {
+    for (const numbers of [fields.map(({ signed }) => signed), fields.map(({ text }) => text)]) {
+      const given = numbers.filter((number) => number !== undefined).sort((a, b) => a - b);
+      assert.deepEqual(
+        given,
+        given.map((_, index) => index + 1),
+      );
+    }
+  });
+
+  test('gives each bit of the kind and each word of the record to one field (ORDERBODY-1)', () => {
+    const bits = fields.flatMap(({ bits, givenBit }) => [
+      ...Array.from({ length: bits?.[1] ?? 0 }, (_, index) => bits![0] + index),
+      ...(givenBit === undefined ? [] : [givenBit]),
+    ]);
+    assert.equal(new Set(bits).size, bits.length);
+    const octetOf = ({
+      bits: [first, count],
+      givenBit,
+    }: {
+      bits: readonly [number, number];
+      givenBit?: number;
+    }): number => (((2 ** count - 1) << first) | (givenBit === undefined ? 0 : 1 << givenBit)) >>> 24;
+    const { post_only, self_trade_prevention } = PLACEMENT_FIELDS;
+    assert.equal(octetOf(post_only), PLACE_BIT_POST_ONLY);
+    assert.equal(octetOf(self_trade_prevention), (3 << PLACE_SELF_TRADE_SHIFT) | PLACE_BIT_SELF_TRADE);
+    const words = PLACED_FIELDS.filter(({ at }) => at >= 0).map(({ name, field: { word } }) => word ?? camelCase(name));
+    assert.equal(new Set(words).size, words.length);
+    const filledByOthers = [
+      'hash',
+      'kind',
+      'grant',
+      'length',
+      'type',
+      'requestId',
+      'account',
+      'timeMs',
+      'market',
+      'flags',
+    ];
+    assert.deepEqual([...words, ...filledByOthers].sort(), Object.keys(ENTRY.PLACE.DECLARATION.fields).sort());
+  });
+
+  test('has the text of RULES.md 8.21 in its order', () => {
+    const rule = readFileSync(new URL('../../../../shared/rules/08-streams.md', import.meta.url), 'utf8');
+    const [, text] = /## 8\.21 [^\n]*\n\nFor[^:]*:([^;]*);/.exec(rule)!;
+    const named = [...text!.matchAll(/`(\w+)`/g)].map(([, name]) => name!);
+    const inText = ORDER_FIELD_LIST.filter(([, { text }]) => text !== undefined);
+    assert.deepEqual(
+      inText.sort(([, a], [, b]) => a.text! - b.text!).map(([name]) => name),
+      named,
+    );
   });
 });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { BinaryOrder } from '../../../../gateway/trading/binaryOrder.ts';
+import { OrderRecords } from '../../../../gateway/trading/order.ts';
 import { TokenTexts } from '../../../../gateway/trading/tokenTexts.ts';
 import * as records from '../../../../shared/client/stream/orderRecords.ts';
 import type { PlacementBody } from '../../../../shared/client/types.ts';
@@ -43,16 +44,20 @@ test('the gateway reads from the bytes of an order the JSON that was encoded, me
   for (const { name, request, hex } of vectors.requests.filter(({ request: { order } }) => order !== undefined)) {
     const bytes = new Uint8Array(Buffer.from(hex, 'hex'));
     const isExtended = bytes.length !== COMMAND.PLACE.BYTES;
-    const order = new BinaryOrder(new Uint32Array(bytes.buffer), bytes, 0, isExtended, new TokenTexts(), null);
-    assert.equal(order.refuseForm(), null, name);
-    const market = { id: 'm' };
+    const record = new BinaryOrder(new OrderRecords(new Uint32Array(bytes.buffer), bytes), 0, isExtended);
+    assert.equal(record.refuseForm(), null, name);
+    const order = record.order(new TokenTexts(), null);
+    const catalog = {
+      byToken: (token: string) => (token === request.order.token_id ? { id: 'm' } : undefined) as never,
+    };
+    assert.equal(order.marketIn({ ...catalog, byId: assert.fail })?.id, 'm');
     assert.equal(
-      order.marketIn({ byToken: (token) => (token === request.order.token_id ? market : undefined) as never }),
-      market,
+      JSON.stringify(record.bodyOf(order, catalog)),
+      JSON.stringify({ market_id: 'm', ...request.order }),
+      name,
     );
-    assert.equal(JSON.stringify(order.body), JSON.stringify({ market_id: 'm', ...request.order }), name);
-    assert.equal(order.idempotencyKey, request.idempotency_key ?? '', name);
-    assert.equal(order.deadlineMs, request.deadline ?? 0, name);
+    assert.equal(record.idempotencyKey, request.idempotency_key ?? '', name);
+    assert.equal(record.deadlineMs, request.deadline ?? 0, name);
   }
 });
 
