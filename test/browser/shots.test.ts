@@ -57,10 +57,10 @@ for (const view of VIEWS) {
   });
 }
 
-async function changesAt(sitter: Sitter, width: Width, accepted: Parameters<typeof changesOf>[0]): Promise<string[]> {
+async function changesAt(sitter: Sitter, width: Width, accepted: Parameters<typeof changesOf>[1]): Promise<string[]> {
   let changes: string[] = [];
   for (let looks = 0; looks < MOST_LOOKS; looks++) {
-    changes = changesOf(accepted, await sitter.print(width));
+    changes = changesOf(sitter.view, accepted, await sitter.print(width));
     if (changes.length === 0) return [];
   }
   return changes;

@@ -45,9 +45,9 @@ export function acceptedOf(view: View): ReadonlyMap<Width, Accepted> | null {
 }
 
 /** Says in words which changes are beyond the tolerance. */
-export function changesOf(accepted: Accepted | undefined, print: Print): string[] {
+export function changesOf(view: View, accepted: Accepted | undefined, print: Print): string[] {
   if (accepted === undefined) return ['it was never accepted'];
-  const moved = differencesOf(accepted.boxes, print.boxes);
+  const moved = differencesOf(accepted.boxes, print.boxes, view.measured !== undefined);
   const painted = SCHEMES.flatMap((scheme) => {
     const share = shareOf(accepted.pictures[scheme], print.pictures[scheme], print);
     return share > MOST_SHARE ? [`${scheme}: ${(share * 100).toFixed(1)} % of its picture differ`] : [];

@@ -17,6 +17,9 @@ test('a box that moves by a few pixels is the same; one that moves by more, or i
   assert.deepEqual(differencesOf([CARD], [HEADER, CARD]), [
     'box 1 was li.card 16 120 328 200, and is header.top 0 0 360 48',
   ]);
+  const four = [HEADER, HEADER, HEADER, CARD];
+  assert.deepEqual(differencesOf([...four, CARD], [HEADER, HEADER, HEADER, ['li.card', 16, 900, 330, 90]], true), []);
+  assert.equal(differencesOf(four, [HEADER, HEADER, HEADER, ['li.card', 16, 120, 200, 200]], true).length, 1);
   assert.deepEqual(boxOf(lineOf(CARD)), CARD);
 });
 
