@@ -65,6 +65,7 @@ export class Movements {
 
   constructor(database: ControlDatabase, changes: Changes = SYNCED_AT_ONCE) {
     this.#changes = changes;
+    hashReferences(database);
     this.#insert = database.prepare<FundMovement & { referenceHash: Uint8Array }>(
       `INSERT INTO movements (id, account_index, kind, amount_micro, reference, status, created_ms, reference_hash,
          market_index, fee_micro)
@@ -173,6 +174,21 @@ export class Movements {
     this.#changes.write(() => this.#setStatus.run(status, movement.id));
     return { ...movement, status };
   }
+}
+
+/**
+ * MOVEMENTS-3, for rows that were written before control-013.sql added the column. Without their hashes a repeated
+ * deposit of an old directory would not be found, and be carried out again.
+ */
+function hashReferences(database: ControlDatabase): void {
+  const write = database.prepare<[Uint8Array, string]>('UPDATE movements SET reference_hash = ? WHERE id = ?');
+  const rows = database
+    .prepare<[], FundMovement>(`SELECT ${COLUMNS} FROM movements WHERE reference_hash IS NULL`)
+    .all();
+  if (rows.length === 0) return;
+  database.transaction(() => {
+    for (const { id, account, kind, reference } of rows) write.run(referenceHash(account, kind, reference), id);
+  })();
 }
 
 function markOf(database: ControlDatabase): number {

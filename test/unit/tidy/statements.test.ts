@@ -31,6 +31,7 @@ const ONCE: Readonly<Record<string, readonly string[]>> = {
   'gateway/markets/catalog.ts': ['#load'],
   'gateway/base/database.ts': ['emptyControlDatabase', 'lockControlDatabase', 'bring'],
   'gateway/markets/deployments.ts': ['all'],
+  'gateway/account/movements.ts': ['hashReferences'],
   'gateway/account/readMarksStore.ts': ['writer'],
   'gateway/chain/settlementMode.ts': ['markOf', 'damageOf'],
   // When the projector replaces the file, and until settlement has made its own.

@@ -135,8 +135,8 @@ describe('fund movements', () => {
     assert.throws(() => start(DEPOSIT, 7, 'a', NOW_MS), /MOVEMENTS-1/);
   });
 
-  test('MOVEMENTS-3: the hash in the journal leads to id and reference', async (t) => {
-    const { funding, movements, sent } = fundingWith(t, [OK, OK]);
+  test('MOVEMENTS-3: the hash in the journal leads to id and reference, also of rows that had none', async (t) => {
+    const { funding, movements, database, sent } = fundingWith(t, [OK, OK]);
     const deposit = await funding.move(1, DEPOSIT, 5, 'r1');
     const withdrawal = await funding.move(2, WITHDRAWAL, 5, 'r1');
     const hashes = sent.map((hex) => Buffer.from(hex, 'hex'));
@@ -144,6 +144,9 @@ describe('fund movements', () => {
     assert.deepEqual([first?.id, first?.reference], [deposit.movement?.id, 'r1']);
     assert.deepEqual([second?.id, second?.reference], [withdrawal.movement?.id, 'r1']);
     assert.equal(movements.byHash(new Uint8Array(32)), undefined);
+    database.exec('UPDATE movements SET reference_hash = NULL');
+    assert.equal(movements.byHash(hashes[0]!), undefined);
+    assert.deepEqual(new Movements(database).byHash(hashes[0]!), first);
   });
 
   test('deposits stop where the sum of all money would leave the safe integers', async (t) => {
