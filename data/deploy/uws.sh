@@ -27,9 +27,9 @@ flags="-DLIBUS_USE_LIBUV -DLIBUS_USE_OPENSSL -pthread -O3 -fPIC -w -I $headers -
   c++ -shared -s -static-libstdc++ -static-libgcc -pthread ./*.o -Wl,-z,lazy -o "$name"
 )
 file=uWebSockets.js/dist/bin/$name
-# A new file, because a hard link may share the old one with other clones.
-rm -f "node_modules/$file"
-cp "$work/$name" "node_modules/$file"
+# The old file stays whole until the new one is complete, and in other clones that share it by a hard link.
+cp "$work/$name" "node_modules/$file.new"
+mv -f "node_modules/$file.new" "node_modules/$file"
 "$node" - "$file" <<'PIN'
 const { createHash } = require('node:crypto');
 const { readFileSync, writeFileSync } = require('node:fs');

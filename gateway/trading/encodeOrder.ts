@@ -2,7 +2,6 @@
  * Writes the PLACE command of an order (order.ts) that its shard reads (shared/wire/commands.ts) into the ring: the
  * words that a client sends, and those that the gateway fills in.
  */
-
 import { assert } from '../../shared/base/assert.ts';
 import { UNKNOWN_GRANT } from '../../shared/base/codes.ts';
 import { youngOf } from '../../shared/wire/ages.ts';
