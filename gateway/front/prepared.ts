@@ -1,14 +1,14 @@
 /**
  * A request about orders as a front thread prepares it (preparing.ts), and as the stages of the gateway thread take it
  * over. The stages see the same headers and the same orders as if they had read the request themselves: both ends use
- * the code that reads them there (http/headers.ts, trading/usualBodies.ts).
+ * the code that reads them there (http/headers.ts, trading/bodyScanner.ts).
  */
 import { AUTH_HEADER } from '../../shared/crypto/hmac.ts';
 import { COMMAND } from '../../shared/wire/commands.ts';
 import type { Prepared } from '../http/call.ts';
 import { type HeaderLines, RequestHeaders } from '../http/headers.ts';
+import type { BodyForm, ReadBody, ScannedBody } from '../trading/bodyScanner.ts';
 import type { ReadPlacement } from '../trading/order.ts';
-import type { ReadBody, UsualBody, UsualForm } from '../trading/usualBodies.ts';
 import { FROM_FRONT, TEXT_SEPARATOR } from './records.ts';
 
 const { PLACE } = COMMAND;
@@ -18,7 +18,7 @@ const { PREPARED } = FROM_FRONT;
 const ORDERS_PATH = '/v1/orders';
 const AMEND_END = '/amend';
 /** By method and path, but for amends. */
-const FORMS: ReadonlyMap<string, UsualForm> = new Map([
+const FORMS: ReadonlyMap<string, BodyForm> = new Map([
   ['POST /v1/orders', 'order'],
   ['POST /v1/orders/batch', 'batch'],
   ['POST /v1/orders/cancel-replace', 'replacement'],
@@ -58,17 +58,17 @@ export function changesOrders(method: string, path: string): boolean {
   return (method === 'POST' || method === 'DELETE' || method === 'PUT') && path.startsWith(ORDERS_PATH);
 }
 
-/** The form of a usual body of the request; null: the stages read every body of its route. */
-export function formOf({ method, path }: RequestLine): UsualForm | null {
+/** The form in which the request's body is scanned; null: every body of its route is parsed. */
+export function formOf({ method, path }: RequestLine): BodyForm | null {
   if (method === 'PUT' && path.endsWith(AMEND_END)) return 'amendment';
   return FORMS.get(`${method} ${path}`) ?? null;
 }
 
-/** The text of a PREPARED. @param usual null: the body is not usual */
+/** The text of a PREPARED. @param scanned null: the body has to be parsed */
 export function preparedText(
   { method, path, query }: RequestLine,
   headers: RequestHeaders,
-  usual: UsualBody | null,
+  scanned: ScannedBody | null,
 ): string {
   const parts = [
     method,
@@ -87,9 +87,9 @@ export function preparedText(
     headers.acceptEncoding,
     headers.forwardedFor,
     headers.isKeptAlive ? '' : 'close',
-    usual?.cancelHash ?? '',
+    scanned?.cancelHash ?? '',
   ];
-  for (const { marketId, tokenId, clientId } of usual?.orders ?? []) parts.push(marketId, tokenId, clientId ?? '');
+  for (const { marketId, tokenId, clientId } of scanned?.orders ?? []) parts.push(marketId, tokenId, clientId ?? '');
   return parts.join(TEXT_SEPARATOR);
 }
 
@@ -98,7 +98,7 @@ export class PreparedCall implements Prepared, RequestLine, HeaderLines {
   readonly headers: RequestHeaders;
   readonly body: Buffer;
   readonly verifiedWith: number;
-  readonly usual: ReadBody | null;
+  readonly scanned: ReadBody | null;
   readonly #parts: readonly string[];
 
   constructor(words: Uint32Array, bytes: Buffer, word: number) {
@@ -110,7 +110,7 @@ export class PreparedCall implements Prepared, RequestLine, HeaderLines {
     this.headers = RequestHeaders.of(this);
     this.body = bytes.subarray(bodyAt, bodyAt + words[word + PREPARED.bodyBytes]);
     this.verifiedWith = words[word + PREPARED.verifiedWith];
-    this.usual = count === 0 ? null : this.#usualBody(words, ordersAt, count);
+    this.scanned = count === 0 ? null : this.#scannedBody(words, ordersAt, count);
   }
 
   get method(): string {
@@ -133,7 +133,7 @@ export class PreparedCall implements Prepared, RequestLine, HeaderLines {
     }
   }
 
-  #usualBody(words: Uint32Array, ordersAt: number, count: number): ReadBody {
+  #scannedBody(words: Uint32Array, ordersAt: number, count: number): ReadBody {
     const orders: ReadPlacement[] = [];
     for (let index = 0; index < count; index++) {
       const part = ORDERS_PART + PARTS_OF_ORDER * index;

@@ -1,8 +1,8 @@
 /**
  * A front thread does of a request that changes orders what needs nothing that is shared: it reads the headers,
- * verifies the signature with a copy of the key's secret, and reads the orders of a usual body into the records of
- * their commands. All that decides is left to the gateway thread, in the stages that every call passes; so a body that
- * is not usual is read there, and what is not rightly signed is passed on as it came, and refused there.
+ * verifies the signature with a copy of the key's secret, and scans the body: its orders become the records of their
+ * commands. All that decides is left to the gateway thread, in the stages that every call passes; so a body that cannot
+ * be scanned is parsed there, and what is not rightly signed is passed on as it came, and refused there.
  * Owner: the front thread.
  *
  * Invariants:
@@ -14,7 +14,7 @@ import { COMMAND } from '../../shared/wire/commands.ts';
 import { isSigned } from '../access/authenticator.ts';
 import { HMAC_BLOCK_BYTES, HmacKey } from '../base/hmacKey.ts';
 import type { RequestHeaders } from '../http/headers.ts';
-import { UsualBodies } from '../trading/usualBodies.ts';
+import { BodyScanner } from '../trading/bodyScanner.ts';
 import type { FrontCall, HeldHead } from './frontCall.ts';
 import type { Outgoing } from './outgoing.ts';
 import { changesOrders, formOf, preparedText } from './prepared.ts';
@@ -27,12 +27,12 @@ const { KEY } = TO_FRONT;
 const MOST_KEYS = 16_384;
 /** Of a key id as the exchange issues it, and more. */
 const MOST_ID_BYTES = 64;
-/** A usual batch, or one with the most hashes, has half of it. */
+/** A full batch, or one with the most hashes, has half of it. */
 const MOST_BODY_BYTES = 32_768;
 
 export class Preparing {
   readonly #out: Outgoing;
-  readonly #bodies = new UsualBodies();
+  readonly #bodies = new BodyScanner();
   readonly #keys = new Map<string, HmacKey>();
 
   constructor(out: Outgoing) {
@@ -56,10 +56,10 @@ export class Preparing {
       return false;
     }
     const form = formOf(line);
-    const usual = form === null ? null : this.#bodies[form](body);
-    const text = preparedText(line, headers, usual);
+    const scanned = form === null ? null : this.#bodies[form](body);
+    const text = preparedText(line, headers, scanned);
     if (Buffer.byteLength(text) !== text.length) return false;
-    const orders = usual?.orders ?? [];
+    const orders = scanned?.orders ?? [];
     const ordersBytes = orders.length * PLACE.BYTES;
     const out = this.#out;
     const length = PREPARED.BYTES + ordersBytes + text.length + body.length;
@@ -71,7 +71,7 @@ export class Preparing {
     words[word + PREPARED.orders] = orders.length;
     const ordersAt = word + PREPARED.WORDS;
     // They are one after the other there, too.
-    if (usual !== null) words.set(usual.orders[0].records.words.subarray(0, orders.length * PLACE.WORDS), ordersAt);
+    if (scanned !== null) words.set(scanned.orders[0].records.words.subarray(0, orders.length * PLACE.WORDS), ordersAt);
     words[word + PREPARED.textBytes] = text.length;
     words[word + PREPARED.bodyBytes] = body.length;
     const textAt = ordersAt * 4 + ordersBytes;

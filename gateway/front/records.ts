@@ -62,7 +62,7 @@ export const FROM_FRONT = family(HEADER, {
       verifiedWith: u32('the number of the secret with which its signature is right'),
       peerBytes: u32(),
       peer: bytes(16),
-      orders: u32('those of a usual body, each a PLACE without its header; 0: the body is not usual'),
+      orders: u32('those of a scanned body, each a PLACE without its header; 0: the body has to be parsed'),
       textBytes: u32('method, path, query, headers and names of the orders: ASCII, a carriage return between two'),
       bodyBytes: u32(),
       unused: unused(1),

@@ -89,10 +89,14 @@ export type Keepable = {
 
 /**
  * The body of a call whose transport has read it already; otherwise it is in `bodyBytes`. A JSON value is checked by
- * the route's schema, like text; for any other body the transport states its fault, or null. `usual` replaces the value
- * with the route's own parsed form (route.ts).
+ * the route's schema, like text; for any other body the transport states its fault, or null. `scanned` replaces the
+ * value with what the route's scanner has read (route.ts).
  */
-type GivenBody = { readonly value: unknown; readonly invalid?: Invalid | null; readonly usual?: Keepable | undefined };
+type GivenBody = {
+  readonly value: unknown;
+  readonly invalid?: Invalid | null;
+  readonly scanned?: Keepable | undefined;
+};
 
 /**
  * Results that a front thread has prepared for a complete request: each part replaces what a stage would compute from
@@ -103,8 +107,8 @@ export type Prepared = {
   readonly body: Buffer;
   /** The number of the secret that verified its signature (HmacKey). */
   readonly verifiedWith: number;
-  /** The body in the route's usual form; null if it does not have this form. */
-  readonly usual: object | null;
+  /** The scanned body; null if it has to be parsed. */
+  readonly scanned: object | null;
 };
 
 /** Changes of control.db in a cluster: the answer to a change waits until the replicated log holds it. */
@@ -208,8 +212,8 @@ export class Call {
   givenBody: GivenBody | null = null;
   /** Null: the stages do everything themselves. */
   prepared: Prepared | null = null;
-  /** The route's own parsed form, instead of `body`; null if `body` is used. */
-  usual: object | null = null;
+  /** The scanned body, instead of `body`; null if the body was parsed into `body`. */
+  scanned: object | null = null;
 
   // The following four have the types that the route's declaration gives them in its handler (route.ts).
   params: unknown = EMPTY;

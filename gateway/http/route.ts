@@ -12,15 +12,15 @@ import type { Access, FullSpec, RouteSpec } from './spec.ts';
 
 export type Route = FullSpec & {
   readonly handler: (call: Call) => void | Promise<void>;
-  readonly readUsual?: ReadUsual | undefined;
+  readonly scan?: Scan | undefined;
 };
 
 /**
- * Reads a usual body without JSON.parse and the schema; its result stands for a body that passes both. Null: the stages
- * parse the body normally.
- * @param ahead the part of the body that a front thread has parsed already; null if none
+ * Scans a body: reads it without JSON.parse and the schema, and its result stands for a body that passes both. If it
+ * returns null, the stages parse the body.
+ * @param ahead what a front thread or a socket has scanned already; null if nothing
  */
-export type ReadUsual = (body: Buffer, ahead: object | null) => object | null;
+export type Scan = (body: Buffer, ahead: object | null) => object | null;
 
 /** A call as the handler of a route with this declaration gets it. */
 export type CallOf<S extends RouteSpec> = Call & {
@@ -92,8 +92,8 @@ const NO_FIELDS: { readonly [field in keyof Required<RouteSpec>]: undefined } = 
 };
 
 /** The stages have checked everything that the types of the handler's call promise: hence the one cast. */
-export function route<S extends RouteSpec>(spec: S, handler: Handler<S>, readUsual?: ReadUsual): Route {
-  return { ...NO_FIELDS, limit: 'unlisted', ...spec, handler: handler as Route['handler'], readUsual };
+export function route<S extends RouteSpec>(spec: S, handler: Handler<S>, scan?: Scan): Route {
+  return { ...NO_FIELDS, limit: 'unlisted', ...spec, handler: handler as Route['handler'], scan };
 }
 
 type Group = (deps: never) => Route[];

@@ -104,7 +104,7 @@ export class Stages {
     if (call.bodyBytes.length > 0) call.bodyBytes = Buffer.from(call.bodyBytes);
     call.prepared = null;
     const { givenBody } = call;
-    if (givenBody?.usual !== undefined) call.givenBody = { ...givenBody, usual: givenBody.usual.kept() };
+    if (givenBody?.scanned !== undefined) call.givenBody = { ...givenBody, scanned: givenBody.scanned.kept() };
     const proceed = (isPassed: boolean): void => {
       if (!isPassed || call.answered) return;
       if (call.transport.isGone) call.host.abort(call);

@@ -76,7 +76,7 @@ export function compileRoute({ access, method, body, query }: RouteSpec, isRehea
 }
 
 /** The part of a route that this stage uses. */
-type CheckedRoute = Pick<Route, 'bodyType' | 'bodyOptional' | 'readUsual'>;
+type CheckedRoute = Pick<Route, 'bodyType' | 'bodyOptional' | 'scan'>;
 
 /** Checks deadline, query and body, and sets them in the call. Returns null, or what is wrong with them. */
 export function validate(call: Call, route: CheckedRoute, { checkQuery, checkBody }: Validation): Invalid | null {
@@ -105,9 +105,9 @@ export function validate(call: Call, route: CheckedRoute, { checkQuery, checkBod
     call.body = {};
   } else if (checkBody !== null) {
     const ahead = readAheadOf(call);
-    if (route.readUsual !== undefined && ahead !== null) {
-      call.usual = route.readUsual(call.bodyBytes, ahead ?? null);
-      if (call.usual !== null) return null;
+    if (route.scan !== undefined && ahead !== null) {
+      call.scanned = route.scan(call.bodyBytes, ahead ?? null);
+      if (call.scanned !== null) return null;
     }
     const parsed = call.givenBody === null ? parseStrictJson(call.bodyBytes) : { ok: true as const, ...call.givenBody };
     if (!parsed.ok) return parsed;
@@ -120,9 +120,9 @@ export function validate(call: Call, route: CheckedRoute, { checkQuery, checkBod
   return null;
 }
 
-/** Null: the body was parsed and is not usual. Undefined: it was not parsed yet. */
+/** Null: the body cannot be scanned. Undefined: this was not tried yet. */
 function readAheadOf({ givenBody, prepared }: Call): object | null | undefined {
-  return givenBody === null ? prepared?.usual : (givenBody.usual ?? null);
+  return givenBody === null ? prepared?.scanned : (givenBody.scanned ?? null);
 }
 
 /**
@@ -162,7 +162,7 @@ function bodyCheck(schema: JsonSchema, compiled: ValidateFunction | undefined): 
   return (value) => {
     check ??= bodies.compile(schema as AnySchemaObject);
     if (check(value)) return null;
-    // Such a body is rare, so usual bodies are not searched for it.
+    // Such a body is rare, so other bodies are not searched for it.
     const refused = describe(firstError(check));
     return dropNulls(value, schema) && check(value) ? null : refused;
   };

@@ -56,7 +56,7 @@ export const METRICS = {
   exchange_thread_connections: gauge('Open connections by their thread; 0 is the gateway thread.', THREAD),
   exchange_front_calls_total: counter('Calls that a front thread has passed on to the gateway thread.', THREAD),
   exchange_front_prepared_total: counter(
-    'Calls that were passed on with their signature verified already, and their usual orders parsed.',
+    'Calls that were passed on with their signature verified already, and their bodies scanned.',
     THREAD,
   ),
   exchange_front_answers_total: counter('Reads that a front thread has answered itself.', THREAD),

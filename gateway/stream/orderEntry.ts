@@ -18,7 +18,7 @@ import type { OrderConnection, RequestId } from './entryConnection.ts';
 import { MAX_ORDERS_IN_FLIGHT } from './entryLimits.ts';
 import { toFrame } from './marketChannel.ts';
 import { asciiText } from './marketText.ts';
-import { type MessageBody, UsualMessages } from './usualMessage.ts';
+import { type MessageBody, MessageScanner } from './messageScanner.ts';
 
 /** The stages of the server, for calls whose principal is known. */
 export type LoggedInCalls = CallHost & {
@@ -34,13 +34,13 @@ export const TOO_MANY_IN_FLIGHT: Refusal = {
   message: `too many requests in flight (max ${MAX_ORDERS_IN_FLIGHT})`,
   retryAfterSec: 1,
 };
-/** The request of a usual `place` message without the order, which is read separately. */
+/** The request of a scanned `place` message without its order. */
 const PLACE = toOrderRequest({ action: 'place' });
 const ANONYMOUS: Refusal = { row: ERRORS.MISSING_API_KEY_HEADERS, details: { step: 'headers' } };
 
 export class OrderEntry {
   readonly #options: OrderEntryOptions;
-  readonly #usual = new UsualMessages();
+  readonly #scanner = new MessageScanner();
 
   constructor(options: OrderEntryOptions) {
     this.#options = options;
@@ -50,19 +50,19 @@ export class OrderEntry {
     this.#take(connection, id, toOrderRequest(data), undefined);
   }
 
-  /** @returns false if the message does not place an order in the usual form: then nothing is done */
+  /** @returns false if the message cannot be scanned as an order to place: then nothing is done */
   tryPlace(connection: OrderConnection, message: Buffer): boolean {
-    const usual = this.#usual;
-    if (!usual.read(message)) return false;
-    this.#take(connection, usual.id, PLACE, usual.body());
+    const scanner = this.#scanner;
+    if (!scanner.read(message)) return false;
+    this.#take(connection, scanner.id, PLACE, scanner.body());
     return true;
   }
 
-  #take(connection: OrderConnection, id: RequestId, request: OrderRequest, usual: MessageBody | undefined): void {
+  #take(connection: OrderConnection, id: RequestId, request: OrderRequest, scanned: MessageBody | undefined): void {
     const { principal } = connection;
     if (principal === null) this.#refuse(connection, id, ANONYMOUS);
     else if (connection.ordersInFlight >= MAX_ORDERS_IN_FLIGHT) this.#refuse(connection, id, TOO_MANY_IN_FLIGHT);
-    else this.#run(connection, principal, id, request, usual);
+    else this.#run(connection, principal, id, request, scanned);
   }
 
   #run(
@@ -70,7 +70,7 @@ export class OrderEntry {
     principal: AccountPrincipal,
     id: RequestId,
     request: OrderRequest,
-    usual: MessageBody | undefined,
+    scanned: MessageBody | undefined,
   ): void {
     const { method, path } = request.route;
     const calls = this.#options.calls();
@@ -80,7 +80,7 @@ export class OrderEntry {
     call.params = request.params;
     call.idempotencyKey = request.idempotencyKey;
     call.deadline = request.deadline;
-    call.givenBody = { value: request.body, usual };
+    call.givenBody = { value: request.body, scanned };
     // A repeat over HTTP is the same request if its body is this text (RULES.md 8.15).
     if (request.idempotencyKey !== '') call.bodyBytes = Buffer.from(JSON.stringify(request.body));
     connection.ordersInFlight++;

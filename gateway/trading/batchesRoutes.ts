@@ -22,13 +22,13 @@ import { compileBodyLater } from '../http/validate.ts';
 import type { ShardClient } from '../shardlink/client.ts';
 import type { ReplyHandler } from '../shardlink/reply.ts';
 import type { Views } from '../shardlink/views.ts';
+import { MOST_ORDERS, type ScannedBody, scannerOf } from './bodyScanner.ts';
 import { cancelByHash } from './cancellingRoutes.ts';
 import { Order } from './order.ts';
 import type { Placed } from './placed.ts';
 import { placedRowText } from './placementResponse.ts';
 import { OrderTask, type Placements } from './placements.ts';
 import type { PlacementReads } from './reads.ts';
-import { MOST_ORDERS, type UsualBody, usualReader } from './usualBodies.ts';
 
 type BatchDeps = {
   readonly engine: ShardClient;
@@ -79,7 +79,7 @@ const CANCEL_BATCH = {
 } as const satisfies RouteSpec;
 
 export function batchRoutes(deps: BatchDeps): Route[] {
-  return [route(PLACE_BATCH, placeHandler(deps), usualReader('batch')), route(CANCEL_BATCH, cancelHandler(deps))];
+  return [route(PLACE_BATCH, placeHandler(deps), scannerOf('batch')), route(CANCEL_BATCH, cancelHandler(deps))];
 }
 
 /** The rows of an answer, filled in in any order; the answer is sent with the last one. */
@@ -149,7 +149,7 @@ function placeHandler({ engine, placements }: BatchDeps): Handler<typeof PLACE_B
     if (refusal !== null) rows.fail(index, { index }, refusal);
   };
   return (call) => {
-    const orders = (call.usual as UsualBody | null)?.orders ?? call.body.orders;
+    const orders = (call.scanned as ScannedBody | null)?.orders ?? call.body.orders;
     const refused = refuseOrders(orders.length);
     if (refused !== null) return refuse(call, refused);
     const rows = new Rows(call, orders.length, 'succeeded');

@@ -1,11 +1,11 @@
 /**
- * Values of JSON as bytes, for a reader that handles only the usual form (usualPlacement.ts): plain texts without
+ * Values of JSON as bytes, for scanners (orderScanner.ts), which read the form that programs write: plain texts without
  * escapes, whole numbers, hex. Each function reads at a position, which may lie behind the end of the bytes.
  */
 import type { Buffer } from 'node:buffer';
 
-/** Returned instead of the position after a value: the value does not have the usual form. */
-export const UNUSUAL = -1;
+/** Returned instead of the position after a value: the value has another form, and the body has to be parsed. */
+export const NOT_SCANNED = -1;
 
 const TAB = 0x09;
 const LINE_FEED = 0x0a;
@@ -64,23 +64,24 @@ export function isQuoted(json: Buffer, at: number, bytes: Uint8Array): boolean {
   return json[at] === QUOTE && json[at + bytes.length + 1] === QUOTE && startsWith(json, at + 1, bytes);
 }
 
-/** The text 0x and the digits of so many bytes. @returns the position after it, or UNUSUAL. */
+/** The text 0x and the digits of so many bytes. @returns the position after it, or NOT_SCANNED. */
 export function readHex(json: Buffer, at: number, byteLength: number, out: Uint8Array, offset: number): number {
   const digits = at + 3;
   const end = digits + 2 * byteLength;
-  if (json[at] !== QUOTE || json[at + 1] !== ZERO || json[at + 2] !== LETTER_X || json[end] !== QUOTE) return UNUSUAL;
-  return readDigits(json, digits, byteLength, out, offset) ? end + 1 : UNUSUAL;
+  if (json[at] !== QUOTE || json[at + 1] !== ZERO || json[at + 2] !== LETTER_X || json[end] !== QUOTE)
+    return NOT_SCANNED;
+  return readDigits(json, digits, byteLength, out, offset) ? end + 1 : NOT_SCANNED;
 }
 
-/** The text of a UUID in the form 8-4-4-4-12. @returns the position after it, or UNUSUAL. */
+/** The text of a UUID in the form 8-4-4-4-12. @returns the position after it, or NOT_SCANNED. */
 export function readUuid(json: Buffer, at: number, out: Uint8Array): number {
   const end = at + 1 + UUID_CHARACTERS;
-  if (json[at] !== QUOTE || json[end] !== QUOTE) return UNUSUAL;
+  if (json[at] !== QUOTE || json[end] !== QUOTE) return NOT_SCANNED;
   let from = at + 1;
   let offset = 0;
   for (const byteLength of UUID_PARTS) {
-    if (offset > 0 && json[from++] !== DASH) return UNUSUAL;
-    if (!readDigits(json, from, byteLength, out, offset)) return UNUSUAL;
+    if (offset > 0 && json[from++] !== DASH) return NOT_SCANNED;
+    if (!readDigits(json, from, byteLength, out, offset)) return NOT_SCANNED;
     from += 2 * byteLength;
     offset += byteLength;
   }

@@ -1,5 +1,5 @@
 /**
- * An order of a request, however it came: as JSON that was read in one pass (usualPlacement.ts) or parsed
+ * An order of a request, however it came: as JSON that was read in one pass (orderScanner.ts) or parsed
  * (parsedOrders.ts), or as a record of the binary entry (binaryOrder.ts). It is a PLACE record in the form that clients
  * have (shared/wire/entry.ts), and what a record does not have. Checks, encoding and answers are written once for it.
  *

@@ -1,6 +1,6 @@
 /**
- * Orders of bodies that were parsed as JSON and have passed their schema: the way of every body that is not usual
- * (usualPlacement.ts). Owner: the gateway thread. An order is valid until the next one is read (ORDER-1).
+ * Orders of bodies that were parsed as JSON and have passed their schema: the way of every body that is not
+ * scanned (orderScanner.ts). Owner: the gateway thread. An order is valid until the next one is read (ORDER-1).
  */
 import type { PlacementBody } from '../../shared/api/orders.ts';
 import { assert } from '../../shared/base/assert.ts';

@@ -18,13 +18,13 @@ import { type AccountCall, type CallOf, type Handler, type Route, route } from '
 import type { RouteSpec } from '../http/spec.ts';
 import type { ShardReply } from '../shardlink/reply.ts';
 import type { Views } from '../shardlink/views.ts';
+import { type ScannedBody, scannerOf } from './bodyScanner.ts';
 import type { Order } from './order.ts';
 import { ORDER_ERRORS, REPLACE_ERRORS } from './orderErrors.ts';
 import type { Placed } from './placed.ts';
 import { amendResponse, placementResponse, placementText } from './placementResponse.ts';
 import { OrderTask, type Placements } from './placements.ts';
-import { usualAnswer } from './usualAnswer.ts';
-import { type UsualBody, usualReader } from './usualBodies.ts';
+import { restingAnswer } from './restingAnswer.ts';
 
 type PlacingDeps = { readonly placements: Placements };
 
@@ -76,9 +76,9 @@ const AMEND_ORDER = {
 
 export function placingRoutes(deps: PlacingDeps): Route[] {
   return [
-    route(PLACE_ORDER, placeHandler(deps), usualReader('order')),
-    route(REPLACE_ORDER, replaceHandler(deps), usualReader('replacement')),
-    route(AMEND_ORDER, amendHandler(deps), usualReader('amendment')),
+    route(PLACE_ORDER, placeHandler(deps), scannerOf('order')),
+    route(REPLACE_ORDER, replaceHandler(deps), scannerOf('replacement')),
+    route(AMEND_ORDER, amendHandler(deps), scannerOf('amendment')),
   ];
 }
 
@@ -98,7 +98,7 @@ abstract class SingleTask extends OrderTask {
 
 class PlaceTask extends SingleTask {
   override accepted(views: Views, reply: ShardReply): void {
-    const answer = usualAnswer(views, reply, this.order);
+    const answer = restingAnswer(views, reply, this.order);
     if (answer === null) super.accepted(views, reply);
     else okBytes(this.call, answer);
   }
@@ -134,26 +134,26 @@ class AmendTask extends SingleTask {
 
 function placeHandler({ placements }: PlacingDeps): Handler<typeof PLACE_ORDER> {
   return (call) => {
-    const order = placements.orderOf(usualOrderOf(call) ?? call.body);
+    const order = placements.orderOf(scannedOrderOf(call) ?? call.body);
     const refusal = placements.tryPlace(new PlaceTask(call, order));
     if (refusal !== null) refuse(call, refusal);
   };
 }
 
-/** The only order of a usual body; null if the body was parsed normally. */
-function usualOrderOf({ usual }: AccountCall): Order | null {
-  return usual === null ? null : (usual as UsualBody).orders[0];
+/** The only order of a scanned body; null if the body was parsed. */
+function scannedOrderOf({ scanned }: AccountCall): Order | null {
+  return scanned === null ? null : (scanned as ScannedBody).orders[0];
 }
 
 function replaceHandler({ placements }: PlacingDeps): Handler<typeof REPLACE_ORDER> {
   const old = new Uint32Array(HASH_BYTES / 4);
   const oldBytes = new Uint8Array(old.buffer);
   return (call) => {
-    const order = placements.orderOf(usualOrderOf(call) ?? call.body.new_order);
-    const cancelHash = (call.usual as UsualBody | null)?.cancelHash ?? call.body.cancel_hash;
+    const order = placements.orderOf(scannedOrderOf(call) ?? call.body.new_order);
+    const cancelHash = (call.scanned as ScannedBody | null)?.cancelHash ?? call.body.cancel_hash;
     tryParseHex(cancelHash, HASH_BYTES, oldBytes, 0);
     const task = new ReplaceTask(call, order, cancelHash);
-    const expected = call.usual === null ? call.body.expected_remaining : undefined;
+    const expected = call.scanned === null ? call.body.expected_remaining : undefined;
     const refusal = placements.tryReplace(task, old, REPLACE_MODE.CANCEL_REPLACE, expected);
     if (refusal !== null) refuse(call, refusal);
   };
@@ -164,9 +164,9 @@ function amendHandler({ placements }: PlacingDeps): Handler<typeof AMEND_ORDER> 
   const oldBytes = new Uint8Array(old.buffer);
   return (call) => {
     if (!requireHash(call, oldBytes)) return;
-    const order = usualOrderOf(call) ?? requireNewOrder(call);
+    const order = scannedOrderOf(call) ?? requireNewOrder(call);
     if (order === null) return;
-    const expected = call.usual === null ? call.body.expected_remaining : undefined;
+    const expected = call.scanned === null ? call.body.expected_remaining : undefined;
     const refusal = placements.tryReplace(
       new AmendTask(call, placements.orderOf(order)),
       old,

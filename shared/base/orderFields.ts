@@ -2,7 +2,7 @@
  * The fields of an order as clients write them, each declared once: its name in JSON, the form and range of its values,
  * where it stands in the record of its command, and where among the words that are signed. From this table follow the
  * schema of a placement (shared/api/orders.ts), what reads and writes the record as JSON (shared/wire/orderBody.ts),
- * the reader of the gateway's hot path (gateway/trading/usualPlacement.ts), the checks of a record that a client has
+ * the reader of the gateway's hot path (gateway/trading/orderScanner.ts), the checks of a record that a client has
  * sent (gateway/trading/binaryOrder.ts), and the EIP-712 type with its hasher (shared/crypto/eip712.ts). The kernel and
  * the contract have the signed words once more: test/unit/shared/crypto/orderLayout.test.ts compares them.
  *

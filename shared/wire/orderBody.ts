@@ -2,7 +2,7 @@
  * An order of JSON as the PLACE record of a client (entry.ts), and a record as JSON, with its members in the order of
  * RULES.md 8.21. A key in a record is bound to this body, and a client compares it with the body that it was asked to
  * send. Both follow from the table of an order's fields (shared/base/orderFields.ts). What the gateway reads in its hot
- * path takes another way to the same record (gateway/trading/usualPlacement.ts).
+ * path takes another way to the same record (gateway/trading/orderScanner.ts).
  *
  * Invariant:
  *   ORDERBODY-1  Every field of the table stands in words of the record, and no bit of `kind` is of two fields.

@@ -8,8 +8,8 @@ const LOG_READER = 'test/fault/logReader.test.ts';
 const OUTBOX = 'test/unit/gateway/shardlink/outbox.test.ts';
 const READS = 'test/unit/gateway/front/reads.test.ts';
 const SERVER = 'test/unit/gateway/http/server.test.ts';
-const USUAL_BODIES = 'test/unit/gateway/trading/usualBodies.test.ts';
-const USUAL = 'test/unit/gateway/trading/usualPlacement.test.ts';
+const BODY_SCANNER = 'test/unit/gateway/trading/bodyScanner.test.ts';
+const ORDER_SCANNER = 'test/unit/gateway/trading/orderScanner.test.ts';
 
 export const REQUEST_FAULTS: readonly Fault[] = [
   {
@@ -34,16 +34,16 @@ export const REQUEST_FAULTS: readonly Fault[] = [
     caughtBy: LOG_READER,
   },
   {
-    name: 'a usual message may go on behind its order',
-    file: 'gateway/stream/usualMessage.ts',
+    name: 'a scanned message may go on behind its order',
+    file: 'gateway/stream/messageScanner.ts',
     search: 'return json[last] === CLOSE_BRACE && skipSpace(json, last + 1) === json.length;',
     replace: 'return json[last] === CLOSE_BRACE;',
-    caughtBy: 'test/unit/gateway/stream/usualMessage.test.ts',
+    caughtBy: 'test/unit/gateway/stream/messageScanner.test.ts',
   },
   {
-    name: 'an order of a usual message is forgotten on the way to its route',
+    name: 'an order of a scanned message is forgotten on the way to its route',
     file: 'gateway/stream/orderEntry.ts',
-    search: 'call.givenBody = { value: request.body, usual };',
+    search: 'call.givenBody = { value: request.body, scanned };',
     replace: 'call.givenBody = { value: request.body };',
     caughtBy: 'test/api/socketOrders.test.ts',
   },
@@ -71,8 +71,8 @@ export const REQUEST_FAULTS: readonly Fault[] = [
   {
     name: 'an order on a socket that waits for a shared counter becomes the next one that is read',
     file: 'gateway/http/stages.ts',
-    search: 'usual: givenBody.usual.kept() };',
-    replace: 'usual: givenBody.usual };',
+    search: 'scanned: givenBody.scanned.kept() };',
+    replace: 'scanned: givenBody.scanned };',
     caughtBy: 'test/unit/gateway/http/stages.test.ts',
   },
   {
@@ -90,18 +90,18 @@ export const REQUEST_FAULTS: readonly Fault[] = [
     caughtBy: FRONT_ORDERS,
   },
   {
-    name: 'a usual replacement may name a member twice',
-    file: 'gateway/trading/usualBodies.ts',
+    name: 'a scanned replacement may name a member twice',
+    file: 'gateway/trading/bodyScanner.ts',
     search: 'member < 0 || (seen & (1 << member)) !== 0',
     replace: 'member < 0',
-    caughtBy: USUAL_BODIES,
+    caughtBy: BODY_SCANNER,
   },
   {
-    name: 'the orders of a usual batch share a record',
-    file: 'gateway/trading/usualPlacement.ts',
+    name: 'the orders of a scanned batch share a record',
+    file: 'gateway/trading/orderScanner.ts',
     search: 'this.#at = index * PLACE.WORDS;',
     replace: 'this.#at = 0;',
-    caughtBy: USUAL_BODIES,
+    caughtBy: BODY_SCANNER,
   },
   {
     name: 'a front thread forgets the deadline of a placement',
@@ -552,25 +552,25 @@ export const REQUEST_FAULTS: readonly Fault[] = [
     caughtBy: READS,
   },
   {
-    name: 'the usual placement may name a field twice',
-    file: 'gateway/trading/usualPlacement.ts',
+    name: 'a scanned placement may name a field twice',
+    file: 'gateway/trading/orderScanner.ts',
     search: 'field < 0 || (seen & (1 << field)) !== 0',
     replace: 'field < 0',
-    caughtBy: USUAL,
+    caughtBy: ORDER_SCANNER,
   },
   {
-    name: 'the usual placement goes to the market of the one before',
-    file: 'gateway/trading/usualPlacement.ts',
+    name: 'a scanned placement goes to the market of the one before',
+    file: 'gateway/trading/orderScanner.ts',
     search: 'if (differences !== 0) {',
     replace: "if (this.#idBefore === '') {",
-    caughtBy: USUAL,
+    caughtBy: ORDER_SCANNER,
   },
   {
-    name: 'a post-only order that never rests passes as usual',
-    file: 'gateway/trading/usualPlacement.ts',
+    name: 'a post-only order that never rests is scanned',
+    file: 'gateway/trading/orderScanner.ts',
     search: 'codes.isImmediate(timeInForce) ? isPostOnly : ',
     replace: '',
-    caughtBy: USUAL,
+    caughtBy: ORDER_SCANNER,
   },
   {
     name: 'an address with a port behind a trusted proxy is none',

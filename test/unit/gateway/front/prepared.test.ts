@@ -110,7 +110,7 @@ for (const [what, more] of Object.entries(MORE)) {
         incoming.bytes.subarray((word + PREPARED.peer) * 4).subarray(0, incoming.words[word + PREPARED.peerBytes]),
         Buffer.from(PEER),
       );
-      assert.equal(call.usual, null, 'no body of these is usual');
+      assert.equal(call.scanned, null, 'no body of these can be scanned');
     });
   }
 }

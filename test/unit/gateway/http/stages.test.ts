@@ -41,7 +41,7 @@ const stages = new Stages(
 );
 
 /** A prepared call in the memory of a ring, and the body that its route gets. */
-function preparedCall(usual: object | null) {
+function preparedCall(scanned: object | null) {
   const given: { body: string; ahead: object | null }[] = [];
   const placing: Route = route(
     SPEC,
@@ -53,7 +53,7 @@ function preparedCall(usual: object | null) {
   );
   const memory = Buffer.from(BODY);
   const asked = new TestCall({ method: 'POST', path: '/place' });
-  const prepared: Prepared = { headers: new RequestHeaders(), body: memory, verifiedWith: 1, usual };
+  const prepared: Prepared = { headers: new RequestHeaders(), body: memory, verifiedWith: 1, scanned };
   asked.call.bodyBytes = memory;
   asked.call.prepared = prepared;
   const proceedIf = (passage: Passage): void => stages.proceedIf(passage, asked.call, toRow(placing, false));
@@ -61,16 +61,16 @@ function preparedCall(usual: object | null) {
 }
 
 test('a call that passes at once is given what the front thread has read', async () => {
-  const usual = {};
-  const { asked, given, proceedIf } = preparedCall(usual);
+  const scanned = {};
+  const { asked, given, proceedIf } = preparedCall(scanned);
   proceedIf(true);
   await asked.answered;
   assert.equal(asked.status, 200);
-  assert.deepEqual(given, [{ body: BODY, ahead: usual }]);
-  assert.equal(given[0]!.ahead, usual);
+  assert.deepEqual(given, [{ body: BODY, ahead: scanned }]);
+  assert.equal(given[0]!.ahead, scanned);
 });
 
-test('a body that the front thread has found not to be usual is not looked at again', async () => {
+test('a body that the front thread could not scan is not scanned again', async () => {
   const { asked, given, proceedIf } = preparedCall(null);
   proceedIf(true);
   await asked.answered;
@@ -93,7 +93,7 @@ test('an order that a socket has read waits for a shared counter in memory of it
   const { asked, given, proceedIf } = preparedCall(null);
   asked.call.prepared = null;
   const kept = { kept: () => assert.fail('it is kept once') };
-  asked.call.givenBody = { value: {}, usual: { kept: () => kept } };
+  asked.call.givenBody = { value: {}, scanned: { kept: () => kept } };
   const counted = Promise.withResolvers<boolean>();
   proceedIf(counted.promise);
   counted.resolve(true);

@@ -1,22 +1,22 @@
 /**
- * The short way reads a message that places an order exactly like the normal way: the same id and the same order.
- * Messages are random, and some are spoiled (trading/usualPlacement.test.ts tests the orders themselves).
+ * A scanned message that places an order is exactly the parsed one: the same id and the same order.
+ * Messages are random, and some are spoiled (trading/orderScanner.test.ts tests the orders themselves).
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { toOrderRequest } from '../../../../gateway/stream/entryActions.ts';
+import { MessageScanner } from '../../../../gateway/stream/messageScanner.ts';
 import { parseRequest } from '../../../../gateway/stream/requests.ts';
-import { UsualMessages } from '../../../../gateway/stream/usualMessage.ts';
 import { body, outcomeOf, randomBody, spoil, toOrder } from '../../../support/placementBodies.ts';
 import { Random } from '../../../support/random.ts';
 
 const SEED = 20261127;
 const RANDOM_MESSAGES = 3000;
 
-const reader = new UsualMessages();
+const reader = new MessageScanner();
 
 /** Null if the message is refused before a market is looked up, or is another request. */
-function longWay(json: Buffer): object | null {
+function parsedWay(json: Buffer): object | null {
   const parsed = parseRequest(json);
   if (!parsed.ok || parsed.request.channel !== 'order') return null;
   const { id, data } = parsed.request;
@@ -26,12 +26,12 @@ function longWay(json: Buffer): object | null {
   return order === null ? null : { id, order: outcomeOf(order) };
 }
 
-/** @returns whether the short way has read it. */
+/** @returns whether it was scanned. */
 function compare(text: string): boolean {
   const json = Buffer.from(text);
   if (!reader.read(json)) return false;
-  const expected = longWay(json);
-  assert.ok(expected, `the long way refuses ${json}`);
+  const expected = parsedWay(json);
+  assert.ok(expected, `parsing refuses ${json}`);
   const { orders } = reader.body();
   assert.equal(orders.length, 1);
   assert.deepEqual({ id: reader.id, order: outcomeOf(orders[0]!) }, expected, text);
@@ -42,31 +42,31 @@ function message(id: unknown, order: object = body()): string {
   return JSON.stringify({ channel: 'order', id, data: { action: 'place', ...order } });
 }
 
-test('a placement as a program writes it is read the short way, with any usual id', () => {
+test('a placement as a program writes it is scanned, with any id of a common form', () => {
   for (const id of [0, 7, 999_999_999_999_999, '', 'quote 17', '~'.repeat(64)]) {
     assert.ok(compare(message(id)), `${id}`);
   }
 });
 
-test('what the long way refuses, or only looks unusual, is left to it', () => {
-  const usual = message(7);
+test('what parsing refuses, or is only written in another way, is parsed', () => {
+  const common = message(7);
   for (const id of [-1, 1.5, 2 ** 53 - 1, '~'.repeat(65), 'a"b', 'a\\b', 'é', null, [7], true]) {
     assert.equal(reader.read(Buffer.from(message(id))), false, JSON.stringify(id));
   }
   for (const text of [
     '',
     '{',
-    usual.slice(0, -1),
-    `${usual}}`,
-    usual.replace('"id":7', '"id":07'),
-    usual.replace('"id":7', '"id":'),
-    usual.replace('"id":7,', ''),
-    usual.replace('"id":7', '"id":7,"id":8'),
-    usual.replace('"place"', '"placed"'),
-    usual.replace('"place"', '"cancel_all"'),
-    usual.replace('"place",', '"place","action":"cancel_all",'),
-    usual.replace('"place",', '"place" '),
-    usual.replace(/}}$/, '},"more":1}'),
+    common.slice(0, -1),
+    `${common}}`,
+    common.replace('"id":7', '"id":07'),
+    common.replace('"id":7', '"id":'),
+    common.replace('"id":7,', ''),
+    common.replace('"id":7', '"id":7,"id":8'),
+    common.replace('"place"', '"placed"'),
+    common.replace('"place"', '"cancel_all"'),
+    common.replace('"place",', '"place","action":"cancel_all",'),
+    common.replace('"place",', '"place" '),
+    common.replace(/}}$/, '},"more":1}'),
     message(7, { ...body(), idempotency_key: '0190a0b0-c0d0-7000-8000-0000000000b0' }),
     message(7, { ...body(), deadline: 1_900_000_000_000 }),
     message(7, { ...body(), more: 1 }),
@@ -78,14 +78,14 @@ test('what the long way refuses, or only looks unusual, is left to it', () => {
   }
 });
 
-test(`no random message, spoiled or not, is read differently from the long way, seed ${SEED}`, () => {
+test(`no random message, spoiled or not, is scanned differently than it is parsed, seed ${SEED}`, () => {
   const random = new Random(SEED);
   let read = 0;
   for (let count = 0; count < RANDOM_MESSAGES; count++) {
     const text = message(random.pick([count, `quote ${count}`, -count]), randomBody(random));
     if (compare(random.chance(40) ? spoil(text, random) : text)) read++;
   }
-  assert.ok(read > RANDOM_MESSAGES / 20, `${read} were read the short way`);
+  assert.ok(read > RANDOM_MESSAGES / 20, `${read} were scanned`);
 });
 
 test('an order that waits is kept while other messages are read', () => {

@@ -1,12 +1,12 @@
 /**
- * The short way reads a body exactly like the normal way: the same command, the same terms, the same refusals. Bodies
+ * A scanned body is exactly the parsed one: the same command, the same fields, the same refusals. Bodies
  * are random, in all the ways in which clients write them, and then spoiled.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseStrictJson } from '../../../../gateway/http/body.ts';
+import { BodyScanner } from '../../../../gateway/trading/bodyScanner.ts';
 import type { Order } from '../../../../gateway/trading/order.ts';
-import { UsualBodies } from '../../../../gateway/trading/usualBodies.ts';
 import { MAX_ORDER_AMOUNT } from '../../../../shared/base/codes.ts';
 import {
   body,
@@ -22,26 +22,26 @@ import { Random } from '../../../support/random.ts';
 
 const SEED = 20261126;
 const RANDOM_BODIES = 2000;
-const bodies = new UsualBodies();
-const usual = { read: (json: Buffer): Order | null => bodies.order(json)?.orders[0] ?? null };
+const bodies = new BodyScanner();
+const scanner = { read: (json: Buffer): Order | null => bodies.order(json)?.orders[0] ?? null };
 
 /** The long way: null where the order is refused before its market is looked for. */
-function longWay(json: Buffer): Order | null {
+function parsedWay(json: Buffer): Order | null {
   const parsed = parseStrictJson(json);
   return parsed.ok ? toOrder(parsed.value) : null;
 }
 
-/** @returns whether the short way has read it. */
+/** @returns whether it was scanned. */
 function compare(json: Buffer): boolean {
-  const terms = usual.read(json);
-  if (terms === null) return false;
-  const expected = longWay(json);
-  assert.ok(expected, `the long way refuses ${json}`);
-  assert.deepEqual(outcomeOf(terms), outcomeOf(expected), String(json));
+  const order = scanner.read(json);
+  if (order === null) return false;
+  const expected = parsedWay(json);
+  assert.ok(expected, `parsing refuses ${json}`);
+  assert.deepEqual(outcomeOf(order), outcomeOf(expected), String(json));
   return true;
 }
 
-test('the usual body is read the short way, with every optional member that it may have', () => {
+test('a body as programs write it is scanned, with every optional member that it may have', () => {
   assert.ok(compare(Buffer.from(JSON.stringify(body()))));
   assert.ok(compare(Buffer.from(JSON.stringify(body(), null, 2))));
   for (const more of [
@@ -59,7 +59,7 @@ test('the usual body is read the short way, with every optional member that it m
   }
 });
 
-test('bodies that the normal way refuses, or has rules of its own for, are left to it', () => {
+test('bodies that parsing refuses, or has rules of its own for, are not scanned', () => {
   for (const more of [
     { time_in_force: 'FOK', post_only: true },
     { time_in_force: 'GTD' },
@@ -79,28 +79,28 @@ test('bodies that the normal way refuses, or has rules of its own for, are left 
     { signer: undefined },
   ]) {
     const json = Buffer.from(JSON.stringify(body(more)));
-    assert.equal(usual.read(json), null, JSON.stringify(more));
+    assert.equal(scanner.read(json), null, JSON.stringify(more));
   }
-  assert.equal(usual.read(Buffer.alloc(0)), null);
+  assert.equal(scanner.read(Buffer.alloc(0)), null);
 });
 
-test(`no random body, spoiled or not, is read differently from the long way, seed ${SEED}`, () => {
+test(`no random body, spoiled or not, is scanned differently than it is parsed, seed ${SEED}`, () => {
   const random = new Random(SEED);
-  let short = 0;
+  let scanned = 0;
   let accepted = 0;
   for (let count = 0; count < RANDOM_BODIES; count++) {
     const text = JSON.stringify(randomBody(random));
     const json = Buffer.from(random.chance(50) ? spoil(text, random) : text);
-    if (compare(json)) short++;
-    if (longWay(json) !== null) accepted++;
+    if (compare(json)) scanned++;
+    if (parsedWay(json) !== null) accepted++;
   }
-  assert.ok(short > RANDOM_BODIES / 10, `${short} were read the short way`);
-  assert.ok(accepted > short, `${accepted} were accepted, and some of them were not usual`);
+  assert.ok(scanned > RANDOM_BODIES / 10, `${scanned} were scanned`);
+  assert.ok(accepted > scanned, `${accepted} were accepted, and some of them were not scanned`);
 });
 
 test('an order is encoded before the next one is read, or not at all', () => {
   const json = Buffer.from(JSON.stringify(body()));
-  const first = usual.read(json);
-  usual.read(json);
+  const first = scanner.read(json);
+  scanner.read(json);
   assert.throws(() => outcomeOf(first!), /ORDER-1/);
 });

@@ -5,7 +5,7 @@
  * Owner: the gateway thread. The bytes hold the answer that was written last.
  *
  * Invariant:
- *   USUALANSWER-1  The bytes are those of placementText (placementResponse.ts) for the same order.
+ *   RESTINGANSWER-1  The bytes are those of placementText (placementResponse.ts) for the same order.
  */
 import { ORDER_STATUS, ORDER_STATUS_NAMES } from '../../shared/base/codes.ts';
 import { UUID_BYTES } from '../../shared/base/hex.ts';
@@ -40,8 +40,8 @@ const ANSWERS = Array.from({ length: 1 + MOST_AMOUNT_DIGITS }, (_, digits) =>
 );
 const id = new Uint8Array(UUID_BYTES);
 
-/** The answer to an accepted order, or null if the answer does not have the usual form. */
-export function usualAnswer(views: Views, { shard, result }: ShardReply, order: Answered): Buffer | null {
+/** The answer to an accepted order that rests whole and has no tags; null for any other order. */
+export function restingAnswer(views: Views, { shard, result }: ShardReply, order: Answered): Buffer | null {
   const { clientId, groupName, makerAmount } = order;
   if (result.status() !== ORDER_STATUS.OPEN || clientId !== undefined || groupName !== undefined) return null;
   const orders = views.orders[shard];

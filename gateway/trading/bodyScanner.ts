@@ -1,14 +1,14 @@
 /**
- * Reads the usual bodies of placing routes: one order, a batch, or the new order of a replacement or an amend. A body
- * with anything unusual in it is parsed normally as a whole (USUAL-1).
+ * Scans the bodies of placing routes: one order, a batch, or the new order of a replacement or an amend. A body with
+ * anything in it that is not scanned is parsed as a whole (SCAN-1).
  * Owner: the thread that reads. Everything read from a body is valid until the next body is read (ORDER-1).
  */
 import { HASH_BYTES } from '../../shared/base/hex.ts';
 import { COMMAND } from '../../shared/wire/commands.ts';
-import type { ReadUsual } from '../http/route.ts';
-import { isQuoted, readHex, skipSpace, UNUSUAL } from './jsonBytes.ts';
+import type { Scan } from '../http/route.ts';
+import { isQuoted, NOT_SCANNED, readHex, skipSpace } from './jsonBytes.ts';
 import { Order, OrderRecords, type ReadPlacement } from './order.ts';
-import { UsualPlacements } from './usualPlacement.ts';
+import { OrderScanner } from './orderScanner.ts';
 
 const { PLACE } = COMMAND;
 
@@ -29,7 +29,7 @@ const REPLACEMENT = [Buffer.from('new_order'), Buffer.from('cancel_hash')];
 /** The hash is only ever used as text. */
 const unusedHash = new Uint8Array(HASH_BYTES);
 
-export type UsualBody = {
+export type ScannedBody = {
   /** At least one order. */
   readonly orders: readonly Order[];
   /** The order that a replacement cancels, as written; empty in any other body. */
@@ -39,28 +39,28 @@ export type UsualBody = {
 /** The same, as another thread has read it. */
 export type ReadBody = { readonly orders: readonly ReadPlacement[]; readonly cancelHash: string };
 
-/** Reads a body; null: parse it normally. */
-type ReadForm = (json: Buffer) => UsualBody | null;
-export type UsualForm = 'order' | 'batch' | 'replacement' | 'amendment';
+/** Scans a body; null: parse it. */
+type ReadForm = (json: Buffer) => ScannedBody | null;
+export type BodyForm = 'order' | 'batch' | 'replacement' | 'amendment';
 
 /** Returns the reader for routes whose bodies have this form. */
-export function usualReader(form: UsualForm): ReadUsual {
-  const bodies = new UsualBodies();
+export function scannerOf(form: BodyForm): Scan {
+  const bodies = new BodyScanner();
   return (json, ahead) => {
     if (ahead === null) return bodies[form](json);
-    const read = ahead as ReadBody | UsualBody;
+    const read = ahead as ReadBody | ScannedBody;
     return isOwn(read) ? read : bodies.take(read);
   };
 }
 
 /** True for a body of this thread: its orders have their records. */
-function isOwn(body: ReadBody | UsualBody): body is UsualBody {
+function isOwn(body: ReadBody | ScannedBody): body is ScannedBody {
   return body.orders[0] instanceof Order;
 }
 
-export class UsualBodies implements Record<UsualForm, ReadForm> {
+export class BodyScanner implements Record<BodyForm, ReadForm> {
   readonly #records = new OrderRecords(new Uint32Array(MOST_ORDERS * PLACE.WORDS));
-  readonly #reader = new UsualPlacements(this.#records);
+  readonly #reader = new OrderScanner(this.#records);
   #orders: Order[] = [];
   #cancelHash = '';
 
@@ -87,8 +87,8 @@ export class UsualBodies implements Record<UsualForm, ReadForm> {
     return this.#bodyIf(hasMembers(json, REPLACEMENT, read));
   };
 
-  /** USUAL-1: the other thread has read it in the same way. */
-  take({ orders, cancelHash }: ReadBody): UsualBody {
+  /** SCAN-1: the other thread has read it in the same way. */
+  take({ orders, cancelHash }: ReadBody): ScannedBody {
     this.#clear();
     const { words } = this.#records;
     for (const [index, order] of orders.entries()) {
@@ -105,14 +105,14 @@ export class UsualBodies implements Record<UsualForm, ReadForm> {
     this.#cancelHash = '';
   }
 
-  #bodyIf(isUsual: boolean): UsualBody | null {
-    return isUsual ? { orders: this.#orders, cancelHash: this.#cancelHash } : null;
+  #bodyIf(isScanned: boolean): ScannedBody | null {
+    return isScanned ? { orders: this.#orders, cancelHash: this.#cancelHash } : null;
   }
 
-  /** @returns the position after the value, or UNUSUAL; so does each reader below. */
+  /** @returns the position after the value, or NOT_SCANNED; so does each reader below. */
   #readOrder(json: Buffer, at: number): number {
     const index = this.#orders.length;
-    const end = index === MOST_ORDERS ? UNUSUAL : this.#reader.readAt(json, at, index);
+    const end = index === MOST_ORDERS ? NOT_SCANNED : this.#reader.readAt(json, at, index);
     if (end >= 0) this.#orders.push(this.#reader.order(index));
     return end;
   }
@@ -120,13 +120,13 @@ export class UsualBodies implements Record<UsualForm, ReadForm> {
   /** An array of at least one order. */
   #readOrders(json: Buffer, from: number): number {
     let at = from;
-    if (json[at] !== OPEN_BRACKET) return UNUSUAL;
+    if (json[at] !== OPEN_BRACKET) return NOT_SCANNED;
     do {
       const end = this.#readOrder(json, skipSpace(json, at + 1));
-      if (end < 0) return UNUSUAL;
+      if (end < 0) return NOT_SCANNED;
       at = skipSpace(json, end);
     } while (json[at] === COMMA);
-    return json[at] === CLOSE_BRACKET ? at + 1 : UNUSUAL;
+    return json[at] === CLOSE_BRACKET ? at + 1 : NOT_SCANNED;
   }
 
   #readCancelHash(json: Buffer, at: number): number {
@@ -136,7 +136,7 @@ export class UsualBodies implements Record<UsualForm, ReadForm> {
   }
 }
 
-/** True for an object with exactly these members, each once and in any order, with usual values. */
+/** True for an object with exactly these members, each once and in any order, with values that are scanned. */
 function hasMembers(json: Buffer, names: readonly Buffer[], read: (member: number, at: number) => number): boolean {
   let at = skipSpace(json, 0);
   if (json[at] !== OPEN_BRACE) return false;
@@ -156,7 +156,7 @@ function hasMembers(json: Buffer, names: readonly Buffer[], read: (member: numbe
   return isAll(json, at + 1);
 }
 
-/** True if only white space follows the position, and the position is not UNUSUAL. */
+/** True if only white space follows the position, and the position is not NOT_SCANNED. */
 function isAll(json: Buffer, at: number): boolean {
   return at >= 0 && skipSpace(json, at) === json.length;
 }

@@ -1,6 +1,6 @@
 /**
- * The short way reads a batch, a replacement or an amend exactly like the normal way: the same orders, in their order,
- * and the same order to cancel. Bodies are random, and some are spoiled (usualPlacement.test.ts tests the orders
+ * A scanned batch, replacement or amend is exactly the parsed one: the same orders, in their order,
+ * and the same order to cancel. Bodies are random, and some are spoiled (orderScanner.test.ts tests the orders
  * themselves).
  */
 import assert from 'node:assert/strict';
@@ -8,12 +8,12 @@ import { test } from 'node:test';
 import { parseStrictJson } from '../../../../gateway/http/body.ts';
 import { compileBody } from '../../../../gateway/http/validate.ts';
 import {
+  type BodyForm,
+  BodyScanner,
   MOST_ORDERS,
   type ReadBody,
-  UsualBodies,
-  type UsualBody,
-  type UsualForm,
-} from '../../../../gateway/trading/usualBodies.ts';
+  type ScannedBody,
+} from '../../../../gateway/trading/bodyScanner.ts';
 import { AMEND, BATCH_PLACE, CANCEL_REPLACE, PLACEMENT } from '../../../../shared/api/orders.ts';
 import { body, outcomeOf, randomBody, spoil, toOrder } from '../../../support/placementBodies.ts';
 import { Random } from '../../../support/random.ts';
@@ -31,12 +31,12 @@ const checks = {
 type Parsed = { orders: unknown[]; new_order?: unknown; cancel_hash?: string; maker_amount?: 1; taker_amount?: 1 };
 type Read = { readonly outcomes: readonly object[]; readonly cancelHash: string };
 
-const reader = new UsualBodies();
+const reader = new BodyScanner();
 /** The gateway thread takes over what another thread has read. */
-const taker = new UsualBodies();
+const taker = new BodyScanner();
 
 /** Null if the body is refused before a market is looked up. */
-function longWay(form: UsualForm, json: Buffer): Read | null {
+function parsedWay(form: BodyForm, json: Buffer): Read | null {
   const parsed = parseStrictJson(json);
   if (!parsed.ok || checks[form](parsed.value) !== null) return null;
   const value = parsed.value as Parsed;
@@ -53,27 +53,27 @@ function longWay(form: UsualForm, json: Buffer): Read | null {
 }
 
 /** As a front thread hands it over. */
-function toRead({ orders, cancelHash }: UsualBody): ReadBody {
+function toRead({ orders, cancelHash }: ScannedBody): ReadBody {
   return { orders: orders.map(({ records: { words }, at, ...names }) => ({ ...names, words, at })), cancelHash };
 }
 
-/** @returns whether the short way has read it. */
-function compare(form: UsualForm, json: Buffer): boolean {
+/** @returns whether it was scanned. */
+function compare(form: BodyForm, json: Buffer): boolean {
   const read = reader[form](json);
   if (read === null) return false;
-  const expected = longWay(form, json);
-  assert.ok(expected, `the long way refuses ${json}`);
+  const expected = parsedWay(form, json);
+  assert.ok(expected, `parsing refuses ${json}`);
   for (const { orders, cancelHash } of [read, taker.take(toRead(read))]) {
     assert.deepEqual({ outcomes: orders.map(outcomeOf), cancelHash }, expected, String(json));
   }
   return true;
 }
 
-function isRead(form: UsualForm, value: unknown): boolean {
+function isRead(form: BodyForm, value: unknown): boolean {
   return compare(form, Buffer.from(JSON.stringify(value)));
 }
 
-test('a batch of one order up to the most is read the short way, and each order has its own record', () => {
+test('a batch of one order up to the most is scanned, and each order has its own record', () => {
   for (const count of [1, 2, MOST_ORDERS]) {
     const orders = Array.from({ length: count }, (_, index) => body({ salt: String(index), maker_amount: `${count}` }));
     assert.ok(isRead('batch', { orders }));
@@ -87,7 +87,7 @@ test('the members of a replacement may come in any order, and an amend has one',
   assert.ok(isRead('amendment', { new_order: body() }));
 });
 
-test('a body that the normal way refuses is left to it as a whole', () => {
+test('a body that parsing refuses is not scanned at all', () => {
   const order = JSON.stringify(body());
   for (const [form, text] of [
     ['batch', '{"orders":[]}'],
@@ -114,7 +114,7 @@ test('a body that the normal way refuses is left to it as a whole', () => {
   }
 });
 
-test(`no random body, spoiled or not, is read differently from the long way, seed ${SEED}`, () => {
+test(`no random body, spoiled or not, is scanned differently than it is parsed, seed ${SEED}`, () => {
   const random = new Random(SEED);
   const read = { order: 0, batch: 0, replacement: 0, amendment: 0 };
   for (let count = 0; count < RANDOM_BODIES; count++) {
@@ -130,6 +130,6 @@ test(`no random body, spoiled or not, is read differently from the long way, see
     if (compare(form, Buffer.from(random.chance(40) ? spoil(text, random) : text))) read[form]++;
   }
   for (const form of ['batch', 'replacement', 'amendment'] as const) {
-    assert.ok(read[form] > RANDOM_BODIES / 40, `${read[form]} were read the short way: ${form}`);
+    assert.ok(read[form] > RANDOM_BODIES / 40, `${read[form]} were scanned: ${form}`);
   }
 });

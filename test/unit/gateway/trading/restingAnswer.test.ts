@@ -1,9 +1,9 @@
-/** The usual answer to a placement has the bytes that the long way gives, and every other answer is left to that. */
+/** The answer to an order that rests whole has the bytes of placementText, which writes every other answer. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ShardReply } from '../../../../gateway/shardlink/reply.ts';
 import { placedNow, placementText } from '../../../../gateway/trading/placementResponse.ts';
-import { usualAnswer } from '../../../../gateway/trading/usualAnswer.ts';
+import { restingAnswer } from '../../../../gateway/trading/restingAnswer.ts';
 import { MAX_ORDER_AMOUNT, OUTCOME, SIDE, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
 import { ClientRig } from '../../../support/clientRig.ts';
 import { Random } from '../../../support/random.ts';
@@ -32,7 +32,7 @@ function amountsOf(makerAmount: number) {
   return { makerAmount, takerAmount: 100_000_000, clientId: undefined, groupName: undefined };
 }
 
-test('the usual answer has the bytes of the long way, for amounts of any length', async (t) => {
+test('the answer to an order that rests whole has the bytes of placementText, for amounts of any length', async (t) => {
   const seed = seedOr(1);
   t.diagnostic(`SEED=${seed}`);
   const random = new Random(seed);
@@ -44,27 +44,27 @@ test('the usual answer has the bytes of the long way, for amounts of any length'
     const amount = amounts[count] ?? Math.ceil(((random.next() + 1) / 2 ** 32) * 10 ** random.between(0, 15));
     const order = amountsOf(amount);
     await place(rig, rig.writer(SIDE.BUY, random.between(1, 3)), ({ views }, reply) => {
-      const answer = usualAnswer(views, reply, order);
+      const answer = restingAnswer(views, reply, order);
       assert.equal(answer?.toString(), placementText(placedNow(views, reply, order, false), order));
     });
   }
 });
 
-test('an order with a tag, a fill or an end has no usual answer', async (t) => {
+test('an order with a tag, a fill or an end has no resting answer', async (t) => {
   const rig = new ClientRig(t, { shards: 1 });
   await rig.start();
   const amounts = amountsOf(40_000_000);
   await place(rig, rig.writer(SIDE.BUY, 40), ({ views }, reply) => {
-    assert.notEqual(usualAnswer(views, reply, amounts), null);
+    assert.notEqual(restingAnswer(views, reply, amounts), null);
     for (const tag of [{ clientId: 'mine' }, { groupName: 'quotes' }]) {
-      assert.equal(usualAnswer(views, reply, { ...amounts, ...tag }), null);
+      assert.equal(restingAnswer(views, reply, { ...amounts, ...tag }), null);
     }
   });
   // Bids for both outcomes meet where their prices add up to a whole.
   for (const timeInForce of [TIME_IN_FORCE.FAK, TIME_IN_FORCE.GTC]) {
     await place(rig, rig.writer(SIDE.BUY, 60, OUTCOME.NO, timeInForce), ({ views }, reply) => {
       assert.equal(reply.result.fills, 1);
-      assert.equal(usualAnswer(views, reply, amounts), null);
+      assert.equal(restingAnswer(views, reply, amounts), null);
     });
     await place(rig, rig.writer(SIDE.BUY, 40), () => undefined);
   }

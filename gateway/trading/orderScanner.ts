@@ -1,11 +1,11 @@
 /**
- * Reads a usual placement in one pass from the bytes of a body into the record of its command. The normal way
- * (JSON.parse, the schema and the encoder) would make twenty texts and an object, only to get bytes in the end.
+ * Scans a placement: reads it in one pass from the bytes of a body into the record of its command. Parsing it
+ * (JSON.parse, the schema and parsedOrders.ts) would make twenty texts and an object, only to get bytes in the end.
  * Owner: the thread that reads. The record holds the placement that was read last.
  *
  * Invariant:
- *   USUAL-1  A body that is read here would pass the normal way too, and become the same command. A body that would be
- *            refused there, or only looks unusual, is left to it: so each refusal has one place.
+ *   SCAN-1  A body that is scanned would pass if it were parsed, and become the same command. A body that would be
+ *            refused then, or that is only written in another way, is parsed: so each refusal has one place.
  */
 import { CLIENT_ORDER_ID_FORM } from '../../shared/api/fields.ts';
 import * as codes from '../../shared/base/codes.ts';
@@ -14,7 +14,16 @@ import type { OrderFieldForm } from '../../shared/base/orderFields.ts';
 import * as commands from '../../shared/wire/commands.ts';
 import { NO_ADDRESS, PLACED_FIELDS, SIGNATURE_BYTES } from '../../shared/wire/orderBody.ts';
 import { writeSafe } from '../../shared/wire/record.ts';
-import { endOfDigits, endOfText, isQuoted, readHex, readUuid, skipSpace, startsWith, UNUSUAL } from './jsonBytes.ts';
+import {
+  endOfDigits,
+  endOfText,
+  isQuoted,
+  NOT_SCANNED,
+  readHex,
+  readUuid,
+  skipSpace,
+  startsWith,
+} from './jsonBytes.ts';
 import { Order, type OrderNames, type OrderRecords } from './order.ts';
 import { TokenBytes } from './tokenTexts.ts';
 
@@ -31,7 +40,7 @@ const COLON = 0x3a;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Fields of these forms are rare and have rules of their own: only the normal way reads them. */
+/** Fields of these forms are rare and have rules of their own: they are only parsed. */
 const UNREAD: ReadonlySet<OrderFieldForm> = new Set(['amountOrNone', 'group']);
 const FIELDS = PLACED_FIELDS.filter(({ form }) => !UNREAD.has(form));
 const NAMES = FIELDS.map(({ name }) => Buffer.from(name));
@@ -65,7 +74,7 @@ const WORDS_OF_NAMES = FIELDS.map(({ names = [] }) => names.map((name) => Buffer
 const ZERO_ADDRESS = Buffer.from(NO_ADDRESS);
 const FLAGS = ['false', 'true'].map((word) => Buffer.from(word));
 
-export class UsualPlacements implements OrderNames {
+export class OrderScanner implements OrderNames {
   clientId: string | undefined;
   tokenId = '';
   marketId = '';
@@ -102,10 +111,10 @@ export class UsualPlacements implements OrderNames {
 
   /**
    * Reads a placement that passes the schema and refuseCombination, as the one with this index of its body.
-   * @returns the position after it, or UNUSUAL: parse it normally.
+   * @returns the position after it, or NOT_SCANNED: parse the body.
    */
   readAt(json: Buffer, from: number, index: number): number {
-    return json[from] === OPEN_BRACE ? this.readMembers(json, from, index) : UNUSUAL;
+    return json[from] === OPEN_BRACE ? this.readMembers(json, from, index) : NOT_SCANNED;
   }
 
   /** The same for the members after a position: that of the opening brace or, behind other members, of a comma. */
@@ -120,15 +129,15 @@ export class UsualPlacements implements OrderNames {
     do {
       at = skipSpace(json, at + 1);
       field = this.#fieldAt(json, at, field);
-      if (field < 0 || (seen & (1 << field)) !== 0) return UNUSUAL;
+      if (field < 0 || (seen & (1 << field)) !== 0) return NOT_SCANNED;
       seen |= 1 << field;
       at = skipSpace(json, at + NAMES[field].length + 2);
-      if (json[at] !== COLON) return UNUSUAL;
+      if (json[at] !== COLON) return NOT_SCANNED;
       at = this.#readValue(field, json, skipSpace(json, at + 1));
-      if (at < 0) return UNUSUAL;
+      if (at < 0) return NOT_SCANNED;
       at = skipSpace(json, at);
     } while (json[at] === COMMA);
-    if (json[at] !== CLOSE_BRACE || (seen & MUST_HAVE) !== MUST_HAVE || this.#isContradictory()) return UNUSUAL;
+    if (json[at] !== CLOSE_BRACE || (seen & MUST_HAVE) !== MUST_HAVE || this.#isContradictory()) return NOT_SCANNED;
     this.#words[this.#at + PLACE.kind] = this.#kind;
     this.#nameMarket();
     return at + 1;
@@ -154,7 +163,7 @@ export class UsualPlacements implements OrderNames {
     this.marketId = this.#idBefore;
   }
 
-  /** @returns the position after the value, or UNUSUAL. */
+  /** @returns the position after the value, or NOT_SCANNED. */
   #readValue(field: number, json: Buffer, at: number): number {
     const word = this.#at + WORDS[field];
     switch (FORMS[field]) {
@@ -167,14 +176,14 @@ export class UsualPlacements implements OrderNames {
       case FORM.address:
         return readHex(json, at, ADDRESS_BYTES, this.#bytes, word * 4);
       case FORM.noAddress:
-        return isQuoted(json, at, ZERO_ADDRESS) ? at + ZERO_ADDRESS.length + 2 : UNUSUAL;
+        return isQuoted(json, at, ZERO_ADDRESS) ? at + ZERO_ADDRESS.length + 2 : NOT_SCANNED;
       case FORM.signature:
         return readHex(json, at, SIGNATURE_BYTES, this.#bytes, word * 4);
       case FORM.integer: {
         const end = this.#readInteger(json, at, SURE_DIGITS);
         if (IS_WIDE[field]) writeSafe(this.#words, word, this.#value);
         else this.#words[word] = this.#value;
-        return this.#value <= MOST[field] ? end : UNUSUAL;
+        return this.#value <= MOST[field] ? end : NOT_SCANNED;
       }
       case FORM.integerOrText:
         return json[at] === QUOTE
@@ -182,12 +191,12 @@ export class UsualPlacements implements OrderNames {
           : this.#readSafe(json, at, SURE_DIGITS, word);
       case FORM.amount: {
         const end = this.#readQuoted(json, at, MOST_AMOUNT_DIGITS, word);
-        return this.#value >= 1 && this.#value <= codes.MAX_ORDER_AMOUNT ? end : UNUSUAL;
+        return this.#value >= 1 && this.#value <= codes.MAX_ORDER_AMOUNT ? end : NOT_SCANNED;
       }
       case FORM.outcome: {
         const end = this.#readInteger(json, at, 1);
         this.#kind |= this.#value << SHIFTS[field];
-        return this.#value <= codes.OUTCOME.NO ? end : UNUSUAL;
+        return this.#value <= codes.OUTCOME.NO ? end : NOT_SCANNED;
       }
       case FORM.name: {
         const end = this.#readName(json, at, WORDS_OF_NAMES[field]);
@@ -204,7 +213,7 @@ export class UsualPlacements implements OrderNames {
     }
   }
 
-  /** @param before the previous field. @returns the field whose name is here, or UNUSUAL. */
+  /** @param before the previous field. @returns the field whose name is here, or NOT_SCANNED. */
   #fieldAt(json: Buffer, at: number, before: number): number {
     const likely = this.#following[before];
     if (isQuoted(json, at, NAMES[likely])) return likely;
@@ -215,28 +224,28 @@ export class UsualPlacements implements OrderNames {
 
   #readToken(json: Buffer, at: number, word: number): number {
     const end = endOfDigits(json, at + 1);
-    if (json[at] !== QUOTE || json[end] !== QUOTE) return UNUSUAL;
+    if (json[at] !== QUOTE || json[end] !== QUOTE) return NOT_SCANNED;
     this.tokenId = json.toString('latin1', at + 1, end);
-    return this.#tokens.write(this.tokenId, this.#bytes, word * 4) ? end + 1 : UNUSUAL;
+    return this.#tokens.write(this.tokenId, this.#bytes, word * 4) ? end + 1 : NOT_SCANNED;
   }
 
   #readUint256(json: Buffer, at: number, word: number): number {
     const end = endOfDigits(json, at + 1);
-    if (json[at] !== QUOTE || json[end] !== QUOTE) return UNUSUAL;
-    return tryParseUint256(json.toString('latin1', at + 1, end), this.#bytes, word * 4) ? end + 1 : UNUSUAL;
+    if (json[at] !== QUOTE || json[end] !== QUOTE) return NOT_SCANNED;
+    return tryParseUint256(json.toString('latin1', at + 1, end), this.#bytes, word * 4) ? end + 1 : NOT_SCANNED;
   }
 
   #readClientId(json: Buffer, at: number): number {
     const end = endOfText(json, at + 1);
-    if (json[at] !== QUOTE || json[end] !== QUOTE) return UNUSUAL;
+    if (json[at] !== QUOTE || json[end] !== QUOTE) return NOT_SCANNED;
     this.clientId = json.toString('latin1', at + 1, end);
-    return CLIENT_ID.test(this.clientId) ? end + 1 : UNUSUAL;
+    return CLIENT_ID.test(this.clientId) ? end + 1 : NOT_SCANNED;
   }
 
   #readQuoted(json: Buffer, at: number, mostDigits: number, word: number): number {
-    if (json[at] !== QUOTE) return UNUSUAL;
+    if (json[at] !== QUOTE) return NOT_SCANNED;
     const end = this.#readSafe(json, at + 1, mostDigits, word);
-    return end >= 0 && json[end] === QUOTE ? end + 1 : UNUSUAL;
+    return end >= 0 && json[end] === QUOTE ? end + 1 : NOT_SCANNED;
   }
 
   #readSafe(json: Buffer, at: number, mostDigits: number, word: number): number {
@@ -250,7 +259,7 @@ export class UsualPlacements implements OrderNames {
     const end = endOfDigits(json, at);
     const isWellFormed = end > at && end - at <= mostDigits && (json[at] !== ZERO || end === at + 1);
     this.#value = 0;
-    if (!isWellFormed) return UNUSUAL;
+    if (!isWellFormed) return NOT_SCANNED;
     for (let index = at; index < end; index++) this.#value = this.#value * 10 + json[index] - ZERO;
     return end;
   }
@@ -262,12 +271,12 @@ export class UsualPlacements implements OrderNames {
       this.#value = index;
       return at + names[index].length + 2;
     }
-    return UNUSUAL;
+    return NOT_SCANNED;
   }
 
   #readFlag(json: Buffer, at: number): number {
     this.#value = startsWith(json, at, FLAGS[1]) ? 1 : 0;
-    return startsWith(json, at, FLAGS[this.#value]) ? at + FLAGS[this.#value].length : UNUSUAL;
+    return startsWith(json, at, FLAGS[this.#value]) ? at + FLAGS[this.#value].length : NOT_SCANNED;
   }
 }
 
