@@ -1,6 +1,8 @@
 /**
- * Stores source files without their types, and reads them. A stored file is named by the hash of its source and ends
- * with a mark, so an outdated file is never found, and a file that lost its end in a crash of the machine is not used.
+ * Stores source files without their types, and reads them. The name of a stored file has the hash of its source, and
+ * its end has a mark, so an outdated file is never found, and a file that lost its end in a crash of the machine is not
+ * used. The name begins as that of its source: npm orders the files of a package by name, so both are neighbours there,
+ * and compress to little more than one of them.
  */
 import { hash } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -25,8 +27,8 @@ export const isPackage = basename(dirname(ROOT)) === 'node_modules';
 export const KEPT = isPackage ? PACKED : CACHE;
 
 /** Null if the file is missing or incomplete. */
-export function keptText(source, folder = KEPT) {
-  const name = nameOf(source);
+export function keptText(path, source, folder = KEPT) {
+  const name = nameOf(path, source);
   try {
     const text = readFileSync(join(folder, name), 'utf8');
     return text.endsWith(markOf(name)) ? text : null;
@@ -36,15 +38,15 @@ export function keptText(source, folder = KEPT) {
 }
 
 /** Other processes may read and write the same file: they find all of it or nothing. */
-export function keepText(source, text, folder = KEPT) {
-  const name = nameOf(source);
+export function keepText(path, source, text, folder = KEPT) {
+  const name = nameOf(path, source);
   const unfinished = join(folder, `${name}.${process.pid}`);
   writeFileSync(unfinished, text + markOf(name));
   renameSync(unfinished, join(folder, name));
 }
 
-function nameOf(source) {
-  return hash('sha256', source);
+function nameOf(path, source) {
+  return `${basename(path, '.ts')}.${hash('sha256', source)}.ts`;
 }
 
 function markOf(name) {

@@ -46,12 +46,12 @@ function load(url, context, nextLoad) {
 
 function strippedText(path) {
   const source = readFileSync(path, 'utf8');
-  const text = keptText(source);
+  const text = keptText(path, source);
   const folder = ROOT + path.slice(ROOT.length).split(sep, 1)[0];
   if (text !== null || stripped.has(folder)) return text;
   stripped.add(folder);
   strip(folder);
-  return keptText(source);
+  return keptText(path, source);
 }
 
 function strip(folder) {

@@ -25,13 +25,13 @@ for (const name of readdirSync(kept)) {
 for (const folder of process.argv.slice(isPacked ? 3 : 2)) {
   // The page is bundled from its sources: no thread loads one of them.
   for (const path of globSync('**/*.ts', { cwd: folder, exclude: ['web/browser/**'] }))
-    keep(readFileSync(join(folder, path), 'utf8'));
+    keep(path, readFileSync(join(folder, path), 'utf8'));
 }
 
-function keep(source) {
-  if (keptText(source, kept) !== null) return;
+function keep(path, source) {
+  if (keptText(path, source, kept) !== null) return;
   try {
-    keepText(source, stripTypeScriptTypes(source), kept);
+    keepText(path, source, stripTypeScriptTypes(source), kept);
   } catch (error) {
     // Node reports the position of the mistake when it loads that file.
     if (error.code !== 'ERR_INVALID_TYPESCRIPT_SYNTAX' && error.code !== 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX')

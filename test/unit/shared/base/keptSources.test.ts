@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { temporaryDirectory } from '../../../support/directory.ts';
@@ -67,6 +67,11 @@ describe('a source file', () => {
     assert.match(project.run().stdout, THROWN);
     const [kept, ...others] = project.kept;
     assert.deepEqual(others, []);
+    assert.match(
+      basename(kept),
+      /^main\.[0-9a-f]{64}\.ts$/,
+      'beside its source in a package, which npm orders by name',
+    );
     const text = readFileSync(kept, 'utf8');
     assert.ok(!text.includes('Where') && text.includes("where         = 'thrown'"), text);
     writeFileSync(kept, text.replaceAll("'thrown'", "'thrown from what is kept'"));
