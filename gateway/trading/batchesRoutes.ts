@@ -25,14 +25,14 @@ import type { Views } from '../shardlink/views.ts';
 import { MOST_ORDERS, type ScannedBody, scannerOf } from './bodyScanner.ts';
 import { cancelByHash } from './cancellingRoutes.ts';
 import { Order } from './order.ts';
+import { type OrderSender, SentOrder } from './orderSender.ts';
 import type { Placed } from './placed.ts';
 import { placedRowText } from './placementResponse.ts';
-import { OrderTask, type Placements } from './placements.ts';
 import type { PlacementReads } from './reads.ts';
 
 type BatchDeps = {
   readonly engine: ShardClient;
-  readonly placements: Placements;
+  readonly sender: OrderSender;
   readonly views: Views;
   readonly queries: Pick<PlacementReads, 'cancelledWithKey'>;
   /** Answers a call whose handler has thrown. */
@@ -118,7 +118,7 @@ class Rows {
   }
 }
 
-class RowTask extends OrderTask {
+class RowOrder extends SentOrder {
   readonly call: AccountCall;
   readonly #rows: Rows;
 
@@ -137,14 +137,14 @@ class RowTask extends OrderTask {
   }
 }
 
-function placeHandler({ engine, placements }: BatchDeps): Handler<typeof PLACE_BATCH> {
+function placeHandler({ engine, sender }: BatchDeps): Handler<typeof PLACE_BATCH> {
   const check = compileBodyLater(PLACEMENT);
   const enqueue = (call: AccountCall, rows: Rows, order: unknown, index: number): void => {
     const invalid = order instanceof Order ? null : check(order);
     const { message, details } = invalid ?? {};
     const refusal =
       invalid === null
-        ? placements.tryPlace(new RowTask(call, rows, placements.orderOf(order as PlacementBody | Order), index))
+        ? sender.tryPlace(new RowOrder(call, rows, sender.orderOf(order as PlacementBody | Order), index))
         : { row: ERRORS.VALIDATION_ERROR, message, details };
     if (refusal !== null) rows.fail(index, { index }, refusal);
   };

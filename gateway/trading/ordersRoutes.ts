@@ -18,7 +18,7 @@ import type { GroupCommands } from './groupCommands.ts';
 import type { OpenOrderBoundsStore } from './openOrderBoundsStore.ts';
 import { OpenOrderCounts } from './openOrderCounts.ts';
 import { orderGroupRoutes } from './orderGroupsRoutes.ts';
-import { Placements } from './placements.ts';
+import { OrderSender } from './orderSender.ts';
 import { placingRoutes } from './placingRoutes.ts';
 import type { PlacementReads } from './reads.ts';
 
@@ -41,14 +41,14 @@ type OrderDeps = {
 
 export function orderRoutes(deps: OrderDeps): Route[] {
   const clientIds = new ClientOrderIds(deps.views, deps.engine);
-  const placements = new Placements({
+  const sender = new OrderSender({
     ...deps,
     clientIds,
     openOrders: new OpenOrderCounts(deps.views, deps.engine, deps.openOrderBounds),
   });
   return [
-    ...placingRoutes({ ...deps, placements }),
-    ...batchRoutes({ ...deps, placements }),
+    ...placingRoutes({ ...deps, sender }),
+    ...batchRoutes({ ...deps, sender }),
     ...cancellingRoutes({ ...deps, clientIds }),
     ...orderReadRoutes(deps),
     ...bookRoutes(deps),

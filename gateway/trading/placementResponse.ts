@@ -18,10 +18,10 @@ type Amounts = Pick<Order, 'makerAmount' | 'takerAmount'>;
 type Tags = Pick<Order, 'clientId' | 'groupName'>;
 
 /** The order that the record of this reply has placed. */
-export function placedNow(views: Views, reply: ShardReply, terms: Amounts, isAmend: boolean): Placed {
+export function placedNow(views: Views, reply: ShardReply, order: Amounts, isAmend: boolean): Placed {
   const { shard, result, a, b } = reply;
   const orders = views.orders[shard];
-  const facts = placedFacts(views, reply, terms);
+  const facts = placedFacts(views, reply, order);
   const fills: PlacedFill[] = [];
   for (let at = 0; at < result.fills; at++) fills.push(fillAt(orders, result, at, facts.ticksPerUnit));
   return {
@@ -77,14 +77,14 @@ function tagsText(client_order_id: string | undefined, order_group: string | und
 }
 
 /** The response to an amend, about the order that replaced another one. */
-export function amendResponse(placed: Placed, terms: Amounts & Tags, replaced_order: ReplacedOrder): AmendResponse {
+export function amendResponse(placed: Placed, order: Amounts & Tags, replaced_order: ReplacedOrder): AmendResponse {
   const { facts } = placed;
   const { keptPriority, changedPrice } = placed.replaced!;
   return {
-    ...placementResponse(placed, terms),
+    ...placementResponse(placed, order),
     price: limitPrice(facts),
-    maker_amount: String(terms.makerAmount),
-    taker_amount: String(terms.takerAmount),
+    maker_amount: String(order.makerAmount),
+    taker_amount: String(order.takerAmount),
     time_priority: keptPriority,
     price_changed: changedPrice,
     replaced_order,

@@ -21,12 +21,12 @@ import type { Views } from '../shardlink/views.ts';
 import { type ScannedBody, scannerOf } from './bodyScanner.ts';
 import type { Order } from './order.ts';
 import { ORDER_ERRORS, REPLACE_ERRORS } from './orderErrors.ts';
+import { type OrderSender, SentOrder } from './orderSender.ts';
 import type { Placed } from './placed.ts';
 import { amendResponse, placementResponse, placementText } from './placementResponse.ts';
-import { OrderTask, type Placements } from './placements.ts';
 import { restingAnswer } from './restingAnswer.ts';
 
-type PlacingDeps = { readonly placements: Placements };
+type PlacingDeps = { readonly sender: OrderSender };
 
 const PLACING = {
   access: 'trade:orders',
@@ -83,7 +83,7 @@ export function placingRoutes(deps: PlacingDeps): Route[] {
 }
 
 /** The only order of its call. */
-abstract class SingleTask extends OrderTask {
+abstract class SingleOrder extends SentOrder {
   readonly call: AccountCall;
 
   constructor(call: AccountCall, order: Order) {
@@ -96,7 +96,7 @@ abstract class SingleTask extends OrderTask {
   }
 }
 
-class PlaceTask extends SingleTask {
+class NewOrder extends SingleOrder {
   override accepted(views: Views, reply: ShardReply): void {
     const answer = restingAnswer(views, reply, this.order);
     if (answer === null) super.accepted(views, reply);
@@ -108,7 +108,7 @@ class PlaceTask extends SingleTask {
   }
 }
 
-class ReplaceTask extends SingleTask {
+class ReplacingOrder extends SingleOrder {
   readonly #cancelHash: string;
 
   constructor(call: AccountCall, order: Order, cancelHash: string) {
@@ -122,7 +122,7 @@ class ReplaceTask extends SingleTask {
   }
 }
 
-class AmendTask extends SingleTask {
+class AmendingOrder extends SingleOrder {
   override get isAmend(): boolean {
     return true;
   }
@@ -132,10 +132,10 @@ class AmendTask extends SingleTask {
   }
 }
 
-function placeHandler({ placements }: PlacingDeps): Handler<typeof PLACE_ORDER> {
+function placeHandler({ sender }: PlacingDeps): Handler<typeof PLACE_ORDER> {
   return (call) => {
-    const order = placements.orderOf(scannedOrderOf(call) ?? call.body);
-    const refusal = placements.tryPlace(new PlaceTask(call, order));
+    const order = sender.orderOf(scannedOrderOf(call) ?? call.body);
+    const refusal = sender.tryPlace(new NewOrder(call, order));
     if (refusal !== null) refuse(call, refusal);
   };
 }
@@ -145,21 +145,21 @@ function scannedOrderOf({ scanned }: AccountCall): Order | null {
   return scanned === null ? null : (scanned as ScannedBody).orders[0];
 }
 
-function replaceHandler({ placements }: PlacingDeps): Handler<typeof REPLACE_ORDER> {
+function replaceHandler({ sender }: PlacingDeps): Handler<typeof REPLACE_ORDER> {
   const old = new Uint32Array(HASH_BYTES / 4);
   const oldBytes = new Uint8Array(old.buffer);
   return (call) => {
-    const order = placements.orderOf(scannedOrderOf(call) ?? call.body.new_order);
+    const order = sender.orderOf(scannedOrderOf(call) ?? call.body.new_order);
     const cancelHash = (call.scanned as ScannedBody | null)?.cancelHash ?? call.body.cancel_hash;
     tryParseHex(cancelHash, HASH_BYTES, oldBytes, 0);
-    const task = new ReplaceTask(call, order, cancelHash);
+    const sent = new ReplacingOrder(call, order, cancelHash);
     const expected = call.scanned === null ? call.body.expected_remaining : undefined;
-    const refusal = placements.tryReplace(task, old, REPLACE_MODE.CANCEL_REPLACE, expected);
+    const refusal = sender.tryReplace(sent, old, REPLACE_MODE.CANCEL_REPLACE, expected);
     if (refusal !== null) refuse(call, refusal);
   };
 }
 
-function amendHandler({ placements }: PlacingDeps): Handler<typeof AMEND_ORDER> {
+function amendHandler({ sender }: PlacingDeps): Handler<typeof AMEND_ORDER> {
   const old = new Uint32Array(HASH_BYTES / 4);
   const oldBytes = new Uint8Array(old.buffer);
   return (call) => {
@@ -167,8 +167,8 @@ function amendHandler({ placements }: PlacingDeps): Handler<typeof AMEND_ORDER> 
     const order = scannedOrderOf(call) ?? requireNewOrder(call);
     if (order === null) return;
     const expected = call.scanned === null ? call.body.expected_remaining : undefined;
-    const refusal = placements.tryReplace(
-      new AmendTask(call, placements.orderOf(order)),
+    const refusal = sender.tryReplace(
+      new AmendingOrder(call, sender.orderOf(order)),
       old,
       REPLACE_MODE.AMEND,
       expected,

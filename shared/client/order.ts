@@ -19,7 +19,7 @@ import type { PlacementBody, SelfTradeName, SideName, TimeInForceName } from './
 /** The parts of a market that an order depends on: its tokens and its grid. */
 export type OrderMarket = { id: string; yes_token_id: string; no_token_id: string; ticks_per_unit: number };
 
-type OrderTerms = {
+type IntentFields = {
   market: OrderMarket;
   outcomeIndex: Outcome;
   side: SideName;
@@ -40,10 +40,10 @@ type OrderTerms = {
  * `price` in USDC per token ("0.65") and `size` in tokens ("12.5"). GTC and GTD have both on the market's grid; FOK and
  * FAK need only come out in whole units of USDC (RULES.md 1.4).
  */
-export type OrderIntent = OrderTerms & { price: string; size: string };
+export type OrderIntent = IntentFields & { price: string; size: string };
 
 /** The same in the integers of the exchange: 65n ticks of a market with 100, 125,000n lots of 0.0001 tokens. */
-export type ExactIntent = OrderTerms & { priceTicks: bigint; quantityLots: bigint };
+export type ExactIntent = IntentFields & { priceTicks: bigint; quantityLots: bigint };
 
 /** Every member of an intent, whichever way it says its amounts. */
 const MEMBERS: Readonly<Record<keyof (OrderIntent & ExactIntent), true>> = {

@@ -336,10 +336,10 @@ export const REQUEST_FAULTS: readonly Fault[] = [
   },
   {
     name: 'wrong signatures cost their sender nothing',
-    file: 'gateway/trading/placements.ts',
+    file: 'gateway/trading/orderSender.ts',
     search: 'if (reply.code === E.INVALID_SIGNATURE) this',
     replace: 'if (reply.code === E.INVALID_SIGNATURE && reply.shard < 0) this',
-    caughtBy: 'test/unit/gateway/trading/placements.test.ts',
+    caughtBy: 'test/unit/gateway/trading/orderSender.test.ts',
   },
   {
     name: 'requests on a socket pass without the scope of their route',
@@ -609,8 +609,8 @@ export const REQUEST_FAULTS: readonly Fault[] = [
   },
   {
     name: 'an order that was of another shard and is over was never placed, to the one that replaces it',
-    file: 'gateway/trading/placements.ts',
-    search: 'if (orders.length > 1) task.replaced = old.slice();',
+    file: 'gateway/trading/orderSender.ts',
+    search: 'if (orders.length > 1) sent.replaced = old.slice();',
     replace: '',
     caughtBy: 'test/api/replace.test.ts',
   },

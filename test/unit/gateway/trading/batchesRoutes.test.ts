@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { UNRESOLVED } from '../../../../gateway/shardlink/answerDb.ts';
 import { IdempotencyStage } from '../../../../gateway/shardlink/idempotencyStage.ts';
 import { batchRoutes } from '../../../../gateway/trading/batchesRoutes.ts';
-import type { Placements } from '../../../../gateway/trading/placements.ts';
+import type { OrderSender } from '../../../../gateway/trading/orderSender.ts';
 import { SIDE } from '../../../../shared/base/codes.ts';
 import { toHex } from '../../../../shared/base/hex.ts';
 import { EXT_ROUTE } from '../../../../shared/wire/commands.ts';
@@ -28,7 +28,7 @@ async function deskOf(t: TestContext) {
   const stage = new IdempotencyStage(answers, rig.clock);
   const routes = batchRoutes({
     engine: rig.client,
-    placements: {} as Placements,
+    sender: {} as OrderSender,
     views: rig.views,
     queries: { cancelledWithKey: async () => ({ ok: true, value: true }) },
     onError: (error) => {

@@ -9,8 +9,8 @@ import { emptyReply, type ReplyHandler, setReply } from '../../../../gateway/sha
 import { Views } from '../../../../gateway/shardlink/views.ts';
 import { ClientOrderIds } from '../../../../gateway/trading/clientOrderIds.ts';
 import { OpenOrderCounts } from '../../../../gateway/trading/openOrderCounts.ts';
+import { OrderSender, type OrderSenderDeps, SentOrder } from '../../../../gateway/trading/orderSender.ts';
 import { ParsedOrders } from '../../../../gateway/trading/parsedOrders.ts';
-import { OrderTask, Placements, type PlacementsDeps } from '../../../../gateway/trading/placements.ts';
 import type { PlacementBody } from '../../../../shared/api/orders.ts';
 import { E, ERRORS, OK } from '../../../../shared/base/errors.ts';
 import {
@@ -53,7 +53,7 @@ const MARKET = { shard: 0, index: 3, yesTokenId: '1', noTokenId: '2' };
 
 /** An engine that keeps the records, says `code`, and replies to the last order when the test wants it. */
 function rig(code: number) {
-  const sent: Uint32Array[] = [];
+  const records: Uint32Array[] = [];
   let replyToLast: (replied: number) => void = () => {};
   const engine = {
     isReady: () => true,
@@ -62,21 +62,21 @@ function rig(code: number) {
       _account: number,
       _market: number,
       order: PlacementWriter,
-      onReply: ReplyHandler<OrderTask>,
-      task: OrderTask,
+      onReply: ReplyHandler<SentOrder>,
+      sent: SentOrder,
     ) => {
-      sent.push(recordOf(order));
+      records.push(recordOf(order));
       const result = {} as RecordResult;
       const reply = emptyReply(result);
       replyToLast = (replied) => {
         setReply(reply, replied, shard, 0, result);
-        onReply(reply, task);
+        onReply(reply, sent);
       };
       return code;
     },
   };
   const clientIds = new ClientOrderIds({ findByClientId: () => null }, engine);
-  const placements = new Placements({
+  const sender = new OrderSender({
     engine,
     views: { orders: [] },
     catalog: { byId: (id: string) => (id === 'm' ? MARKET : undefined) },
@@ -86,26 +86,26 @@ function rig(code: number) {
     badSignatures: new BadSignatures(new ManualClock(1_800_000_000_000)),
     openOrders: new OpenOrderCounts(new Views(1), engine, { of: () => ({ inAll: 1, inMarket: 1 }) }),
     groups: { indexOf: () => 7, isKnownTo: (_shard: number, group: number) => group === 7 },
-  } as unknown as PlacementsDeps);
-  return { sent, clientIds, placements, reply: (replied: number) => replyToLast(replied) };
+  } as unknown as OrderSenderDeps);
+  return { records, clientIds, sender, reply: (replied: number) => replyToLast(replied) };
 }
 
 const parsed = new ParsedOrders();
 
-class TestTask extends OrderTask {
+class TestOrder extends SentOrder {
   readonly call = CALL;
   placed(): void {}
   refused(): void {}
 }
 
-const taskOf = (body: object): OrderTask => {
-  return new TestTask(parsed.read({ ...BODY, ...body } as unknown as PlacementBody), 14);
+const sentOrder = (body: object): SentOrder => {
+  return new TestOrder(parsed.read({ ...BODY, ...body } as unknown as PlacementBody), 14);
 };
 
 test('idempotency key, fingerprint, route and row, deadline and group travel with the order', () => {
-  const { sent, placements } = rig(OK);
-  assert.equal(placements.tryPlace(taskOf({ order_group: 'quotes' })), null);
-  const [record] = sent;
+  const { records, sender } = rig(OK);
+  assert.equal(sender.tryPlace(sentOrder({ order_group: 'quotes' })), null);
+  const [record] = records;
   assert.deepEqual([...record!.subarray(EXTENDED_PLACE.key, EXTENDED_PLACE.key + 8)], [1, 2, 3, 4, 5, 6, 7, 8]);
   assert.equal(record![EXTENDED_PLACE.keyUse], EXT_ROUTE.BATCH | (14 << 8));
   assert.equal(readSafe(record!, EXTENDED_PLACE.deadlineMs), CALL.deadlineMs);
@@ -113,48 +113,48 @@ test('idempotency key, fingerprint, route and row, deadline and group travel wit
 });
 
 test('an order that finds no room gives its client order id back', () => {
-  const { placements, clientIds } = rig(E.ENGINE_BUSY);
-  assert.equal(placements.tryPlace(taskOf({ client_order_id: 'a' }))?.row.number, E.ENGINE_BUSY);
+  const { sender, clientIds } = rig(E.ENGINE_BUSY);
+  assert.equal(sender.tryPlace(sentOrder({ client_order_id: 'a' }))?.row.number, E.ENGINE_BUSY);
   assert.equal(clientIds.stateOf(5, 'a'), 'free');
 });
 
 test('an order whose client order id is taken goes to its shard, which says so in its turn', () => {
-  const { placements, clientIds, sent } = rig(OK);
+  const { sender, clientIds, records } = rig(OK);
   assert.ok(clientIds.tryClaim(5, 'a', null));
-  assert.equal(placements.tryPlace(taskOf({ client_order_id: 'a' })), null);
-  const bits = kindBits(sent[0][COMMAND.PLACE.kind]);
+  assert.equal(sender.tryPlace(sentOrder({ client_order_id: 'a' })), null);
+  const bits = kindBits(records[0][COMMAND.PLACE.kind]);
   assert.notEqual(bits & PLACE_BIT_CLIENT_ID_TAKEN, 0);
   assert.equal(clientIds.stateOf(5, 'a'), 'onItsWay');
 });
 
 test('an order beyond the bound of open ones is refused by its shard; one that is not sent frees its room', () => {
-  const { placements, sent } = rig(OK);
-  for (const time_in_force of ['GTC', 'GTC', 'FOK']) placements.tryPlace(taskOf({ time_in_force }));
-  const bits = sent.map((record) => kindBits(record[COMMAND.PLACE.kind]) & PLACE_BIT_TOO_MANY_OPEN);
+  const { sender, records } = rig(OK);
+  for (const time_in_force of ['GTC', 'GTC', 'FOK']) sender.tryPlace(sentOrder({ time_in_force }));
+  const bits = records.map((record) => kindBits(record[COMMAND.PLACE.kind]) & PLACE_BIT_TOO_MANY_OPEN);
   assert.deepEqual(bits, [0, PLACE_BIT_TOO_MANY_OPEN, 0]);
 
   const busy = rig(E.ENGINE_BUSY);
-  for (let i = 0; i < 2; i++) busy.placements.tryPlace(taskOf({}));
+  for (let i = 0; i < 2; i++) busy.sender.tryPlace(sentOrder({}));
   assert.deepEqual(
-    busy.sent.map((record) => kindBits(record[COMMAND.PLACE.kind]) & PLACE_BIT_TOO_MANY_OPEN),
+    busy.records.map((record) => kindBits(record[COMMAND.PLACE.kind]) & PLACE_BIT_TOO_MANY_OPEN),
     [0, 0],
   );
 });
 
 test('an order for a market that does not exist is not sent', () => {
-  const { placements, sent } = rig(OK);
-  assert.equal(placements.tryPlace(taskOf({ market_id: 'other' }))?.row.number, E.MARKET_NOT_FOUND);
-  assert.deepEqual(sent, []);
+  const { sender, records } = rig(OK);
+  assert.equal(sender.tryPlace(sentOrder({ market_id: 'other' }))?.row.number, E.MARKET_NOT_FOUND);
+  assert.deepEqual(records, []);
 });
 
 test('wrong signatures that its shard finds keep further orders of an account from the shard (RULES.md 5.8)', () => {
-  const { placements, sent, reply } = rig(OK);
+  const { sender, records, reply } = rig(OK);
   for (const code of [E.INSUFFICIENT_BALANCE, E.INVALID_SIGNATURE]) {
     for (let count = 0; count < 20; count++) {
-      assert.equal(placements.tryPlace(taskOf({})), null, `${count} were refused with ${code}`);
+      assert.equal(sender.tryPlace(sentOrder({})), null, `${count} were refused with ${code}`);
       reply(code);
     }
   }
-  assert.equal(placements.tryPlace(taskOf({}))?.row, ERRORS.RATE_LIMITED);
-  assert.equal(sent.length, 40);
+  assert.equal(sender.tryPlace(sentOrder({}))?.row, ERRORS.RATE_LIMITED);
+  assert.equal(records.length, 40);
 });

@@ -1,6 +1,6 @@
 /**
  * Sends orders to their shards, one by one or many at once: body, headers and the state of the account become one
- * command, and its reply is reported to the sender.
+ * command, and its reply is reported to the order that was sent.
  * Owner: the gateway thread.
  */
 import type { PlacementBody, ReplacedOrder } from '../../shared/api/orders.ts';
@@ -37,8 +37,8 @@ import { endedAs, OldOrder } from './replacedOrder.ts';
 
 type ReplaceMode = (typeof REPLACE_MODE)[keyof typeof REPLACE_MODE];
 
-/** One order of a request. It is made per request, so a route's subclass can hold data for the answer. */
-export abstract class OrderTask {
+/** One order of a request, until it is answered; a route extends it by what its answer needs. */
+export abstract class SentOrder {
   /** The call to answer when a reply handler fails. */
   abstract readonly call: AccountCall;
   readonly order: Order;
@@ -86,7 +86,7 @@ export abstract class OrderTask {
   abstract refused(refusal: Refusal): void;
 }
 
-export type PlacementsDeps = {
+export type OrderSenderDeps = {
   readonly engine: ShardClient;
   readonly views: Views;
   readonly catalog: Pick<Catalog, 'byId' | 'byToken'>;
@@ -102,17 +102,17 @@ export type PlacementsDeps = {
   readonly onError: (error: unknown, call: Call) => void;
 };
 
-export class Placements {
-  readonly #deps: PlacementsDeps;
+export class OrderSender {
+  readonly #deps: OrderSenderDeps;
   readonly #encoder: OrderEncoder;
   readonly #parsed = new ParsedOrders();
-  readonly #onReply: ReplyHandler<OrderTask> = (reply, task) => {
-    if (reply.code === E.INVALID_SIGNATURE) this.#deps.badSignatures?.count(task.account);
-    this.#release(task, reply.code, reply.shard);
-    this.#report(reply, task);
+  readonly #onReply: ReplyHandler<SentOrder> = (reply, sent) => {
+    if (reply.code === E.INVALID_SIGNATURE) this.#deps.badSignatures?.count(sent.account);
+    this.#release(sent, reply.code, reply.shard);
+    this.#report(reply, sent);
   };
 
-  constructor(deps: PlacementsDeps) {
+  constructor(deps: OrderSenderDeps) {
     this.#deps = deps;
     this.#encoder = new OrderEncoder(deps.accounts);
   }
@@ -123,89 +123,89 @@ export class Placements {
   }
 
   /** Sends the order. Returns null if it was sent, otherwise why not. */
-  tryPlace(task: OrderTask): Refusal | null {
-    return this.#trySend(task, null, 0);
+  tryPlace(sent: SentOrder): Refusal | null {
+    return this.#trySend(sent, null, 0);
   }
 
   /** The same for an order that replaces the order with the hash `old`, eight words. */
-  tryReplace(task: OrderTask, old: Uint32Array, mode: ReplaceMode, expected: string | undefined): Refusal | null {
-    task.old = new OldOrder(this.#deps.views, old);
+  tryReplace(sent: SentOrder, old: Uint32Array, mode: ReplaceMode, expected: string | undefined): Refusal | null {
+    sent.old = new OldOrder(this.#deps.views, old);
     const expectedRemaining = expected === undefined ? undefined : Number(expected);
-    return this.#trySend(task, old, mode, expectedRemaining);
+    return this.#trySend(sent, old, mode, expectedRemaining);
   }
 
-  #trySend(task: OrderTask, old: Uint32Array | null, mode: number, expectedRemaining?: number): Refusal | null {
-    const { order, call } = task;
-    const limited = this.#deps.badSignatures?.refusalFor(task.account) ?? null;
+  #trySend(sent: SentOrder, old: Uint32Array | null, mode: number, expectedRemaining?: number): Refusal | null {
+    const { order, call } = sent;
+    const limited = this.#deps.badSignatures?.refusalFor(sent.account) ?? null;
     if (limited !== null) return limited;
-    const group = this.#groupOf(task);
+    const group = this.#groupOf(sent);
     if (group === null) return unknownGroup(order.groupName!);
     if (order.contradiction !== null) return order.contradiction;
     const market = order.marketIn(this.#deps.catalog);
     if (market === undefined) return { row: ERRORS.MARKET_NOT_FOUND };
     const mismatch = order.refuseToken(market);
     if (mismatch !== null) return mismatch;
-    const restricted = this.#deps.accountStates.placingRefusal(task.account, order.side);
+    const restricted = this.#deps.accountStates.placingRefusal(sent.account, order.side);
     if (restricted !== null) return { row: restricted };
     const { shard, index } = market;
     // A shard that was down when the group was made gets the group when it is back.
     if (group !== NO_GROUP && !this.#deps.groups.isKnownTo(shard, group)) return { row: ERRORS.ENGINE_BUSY };
 
-    const moreBits = this.#countOpen(task, index, shard, old);
-    const extras = this.#extrasOf(task, group, old, expectedRemaining);
+    const moreBits = this.#countOpen(sent, index, shard, old);
+    const extras = this.#extrasOf(sent, group, old, expectedRemaining);
     const writer = this.#encoder.ready(order, call.principal, extras, moreBits);
     const expectation = expectedRemaining === undefined ? 0 : flagsExpecting(expectedRemaining);
     const { engine } = this.#deps;
     const code =
       old === null
-        ? engine.place(shard, task.account, index, writer, this.#onReply, task)
+        ? engine.place(shard, sent.account, index, writer, this.#onReply, sent)
         : engine.replace(
             shard,
-            task.account,
+            sent.account,
             index,
             writer,
             old,
-            this.#flagsOf(task, old, shard, mode) | expectation,
+            this.#flagsOf(sent, old, shard, mode) | expectation,
             this.#onReply,
-            task,
+            sent,
           );
     if (code === OK) return null;
-    this.#release(task, OK, shard);
+    this.#release(sent, OK, shard);
     return { row: errorRow(code) };
   }
 
-  #report(reply: ShardReply, task: OrderTask): void {
-    const { call, order } = task;
+  #report(reply: ShardReply, sent: SentOrder): void {
+    const { call, order } = sent;
     const { views } = this.#deps;
     // An answer that is kept with an idempotency key is JSON.
     const sink = call.idempotencyHold === null ? order.sink : null;
     if (reply.code === OK && sink !== null) okWritten(call, () => sink.accepted(views, reply, order));
-    else if (reply.code === OK && task.old !== null) this.#replaced(reply, task, task.old);
-    else if (reply.code === OK) task.accepted(views, reply);
-    else if (reply.code === E.DUPLICATE_ORDER && call.idempotencyHold !== null) void this.#findPlaced(task);
-    else if (reply.code === E.ORDER_NOT_FOUND && task.replaced !== null) void this.#findReplaced(task, task.replaced);
-    else task.refused(refusalOf(reply, task.asset));
+    else if (reply.code === OK && sent.old !== null) this.#replaced(reply, sent, sent.old);
+    else if (reply.code === OK) sent.accepted(views, reply);
+    else if (reply.code === E.DUPLICATE_ORDER && call.idempotencyHold !== null) void this.#findPlaced(sent);
+    else if (reply.code === E.ORDER_NOT_FOUND && sent.replaced !== null) void this.#findReplaced(sent, sent.replaced);
+    else sent.refused(refusalOf(reply, sent.asset));
   }
 
   /** The views have the new order only in this turn. */
-  #replaced(reply: ShardReply, task: OrderTask, old: OldOrder): void {
+  #replaced(reply: ShardReply, sent: SentOrder, old: OldOrder): void {
     const { views } = this.#deps;
-    task.ended = old.endedWith(reply.c);
-    if (task.ended !== null) task.accepted(views, reply);
-    else void this.#findEnded(task, old, placedNow(views, reply, task.order, task.isAmend));
+    sent.ended = old.endedWith(reply.c);
+    if (sent.ended !== null) sent.accepted(views, reply);
+    else void this.#findEnded(sent, old, placedNow(views, reply, sent.order, sent.isAmend));
   }
 
   /** The old order was placed while this request was on its way, or long ago: its record says how it ended. */
-  async #findEnded(task: OrderTask, old: OldOrder, placed: Placed): Promise<void> {
+  async #findEnded(sent: SentOrder, old: OldOrder, placed: Placed): Promise<void> {
     try {
-      const found = await this.#deps.queries.orderByHash(task.account, old.bytes);
+      const found = await this.#deps.queries.orderByHash(sent.account, old.bytes);
       if (found.ok && found.value !== null) {
-        task.ended = endedAs(found.value);
-        task.placed(placed);
-      } else task.refused({ row: ERRORS.OUTCOME_UNKNOWN });
+        sent.ended = endedAs(found.value);
+        sent.placed(placed);
+      } else sent.refused({ row: ERRORS.OUTCOME_UNKNOWN });
     } catch (error) {
-      task.call.isOutcomeUnknown = true;
-      this.#deps.onError(error, task.call);
+      sent.call.isOutcomeUnknown = true;
+      this.#deps.onError(error, sent.call);
     }
   }
 
@@ -213,16 +213,16 @@ export class Placements {
    * A shard knows only the orders of its own markets. The order to replace may belong to another shard, where it is
    * over by now: the answer is then that of a closed order, wherever its market is (RULES.md 7.10).
    */
-  async #findReplaced(task: OrderTask, hash: Uint32Array): Promise<void> {
+  async #findReplaced(sent: SentOrder, hash: Uint32Array): Promise<void> {
     try {
       const bytes = new Uint8Array(hash.buffer, hash.byteOffset, HASH_BYTES);
-      const found = await this.#deps.queries.orderByHash(task.account, bytes);
-      if (!found.ok) task.refused({ row: found.row });
-      else if (found.value === null) task.refused({ row: ERRORS.ORDER_NOT_FOUND });
-      else if (isOpen(found.value)) task.refused({ row: ERRORS.REPLACES_ANOTHER_MARKET });
-      else task.refused({ row: ERRORS.ORDER_NOT_CANCELLABLE });
+      const found = await this.#deps.queries.orderByHash(sent.account, bytes);
+      if (!found.ok) sent.refused({ row: found.row });
+      else if (found.value === null) sent.refused({ row: ERRORS.ORDER_NOT_FOUND });
+      else if (isOpen(found.value)) sent.refused({ row: ERRORS.REPLACES_ANOTHER_MARKET });
+      else sent.refused({ row: ERRORS.ORDER_NOT_CANCELLABLE });
     } catch (error) {
-      this.#deps.onError(error, task.call);
+      this.#deps.onError(error, sent.call);
     }
   }
 
@@ -230,15 +230,15 @@ export class Placements {
    * The order exists already. If the command that placed it had this request's key and payload, this very request has
    * placed it and the answer was lost; it then gets the answer of the first time (RULES.md 6.7).
    */
-  async #findPlaced(task: OrderTask): Promise<void> {
-    const { call, row } = task;
+  async #findPlaced(sent: SentOrder): Promise<void> {
+    const { call, row } = sent;
     const { account, route, key, fingerprint } = call.idempotencyHold!.use;
     try {
       const found = await this.#deps.queries.placedWithKey({ account, route, key, fingerprint, row });
-      if (!found.ok) task.refused({ row: ERRORS.OUTCOME_UNKNOWN });
-      else if (found.value === null) task.refused({ row: ERRORS.DUPLICATE_ORDER });
-      else if (task.old === null) task.placed(found.value);
-      else await this.#findEnded(task, task.old, found.value);
+      if (!found.ok) sent.refused({ row: ERRORS.OUTCOME_UNKNOWN });
+      else if (found.value === null) sent.refused({ row: ERRORS.DUPLICATE_ORDER });
+      else if (sent.old === null) sent.placed(found.value);
+      else await this.#findEnded(sent, sent.old, found.value);
     } catch (error) {
       call.isOutcomeUnknown = true;
       this.#deps.onError(error, call);
@@ -246,21 +246,21 @@ export class Placements {
   }
 
   /** Null if the account has no such group. */
-  #groupOf({ order, account }: OrderTask): number | null {
+  #groupOf({ order, account }: SentOrder): number | null {
     const { groupName } = order;
     return groupName === undefined ? NO_GROUP : this.#deps.groups.indexOf(account, groupName);
   }
 
   /** Claims the client order id. @returns undefined if everything fits into a plain record. */
   #extrasOf(
-    task: OrderTask,
+    sent: SentOrder,
     group: number,
     old: Uint32Array | null,
     expectedRemaining: number | undefined,
   ): PlacementExtras | undefined {
-    const { call, order } = task;
+    const { call, order } = sent;
     const { clientId } = order;
-    if (clientId !== undefined) task.holdsClientId = this.#deps.clientIds.tryClaim(task.account, clientId, old);
+    if (clientId !== undefined) sent.holdsClientId = this.#deps.clientIds.tryClaim(sent.account, clientId, old);
     const hold = call.idempotencyHold;
     const hasExtras = clientId !== undefined || group !== NO_GROUP || call.deadlineMs !== 0 || hold !== null;
     if (!hasExtras && old === null) return undefined;
@@ -268,8 +268,8 @@ export class Placements {
       deadlineMs: call.deadlineMs,
       group,
       expectedRemaining,
-      isClientIdTaken: clientId !== undefined && !task.holdsClientId,
-      key: hold === null ? undefined : { ...hold.words, route: hold.use.route, row: task.row },
+      isClientIdTaken: clientId !== undefined && !sent.holdsClientId,
+      key: hold === null ? undefined : { ...hold.words, route: hold.use.route, row: sent.row },
     };
   }
 
@@ -277,35 +277,35 @@ export class Placements {
    * Counts an order that may rest.
    * @returns the bit of the command that says that the account has too many open orders already.
    */
-  #countOpen(task: OrderTask, market: number, shard: number, old: Uint32Array | null): number {
-    if (task.order.isImmediate) return 0;
-    if (!this.#deps.openOrders.tryClaim(task.account, market, shard, old)) return PLACE_BIT_TOO_MANY_OPEN;
-    task.countedMarket = market;
+  #countOpen(sent: SentOrder, market: number, shard: number, old: Uint32Array | null): number {
+    if (sent.order.isImmediate) return 0;
+    if (!this.#deps.openOrders.tryClaim(sent.account, market, shard, old)) return PLACE_BIT_TOO_MANY_OPEN;
+    sent.countedMarket = market;
     return 0;
   }
 
   /** The shard has answered the order with this code, or the order was not sent. */
-  #release(task: OrderTask, code: number, shard: number): void {
-    const { account, countedMarket } = task;
+  #release(sent: SentOrder, code: number, shard: number): void {
+    const { account, countedMarket } = sent;
     if (countedMarket !== NONE) {
-      task.countedMarket = NONE;
+      sent.countedMarket = NONE;
       this.#deps.openOrders.release(account, countedMarket, code, shard);
     }
-    if (!task.holdsClientId) return;
-    task.holdsClientId = false;
-    this.#deps.clientIds.release(account, task.order.clientId!, code, shard);
+    if (!sent.holdsClientId) return;
+    sent.holdsClientId = false;
+    this.#deps.clientIds.release(account, sent.order.clientId!, code, shard);
   }
 
-  #flagsOf(task: OrderTask, old: Uint32Array, shard: number, mode: number): number {
+  #flagsOf(sent: SentOrder, old: Uint32Array, shard: number, mode: number): number {
     const { orders } = this.#deps.views;
     const open = orders.find((ofShard) => ofShard.find(old, 0) !== NONE);
     if (open === undefined) {
       // A copy: the next request writes its hash into the same words.
-      if (orders.length > 1) task.replaced = old.slice();
+      if (orders.length > 1) sent.replaced = old.slice();
       return mode;
     }
     if (open.shard === shard) return mode;
-    return open.accountOf(open.find(old, 0)) === task.account ? mode | REPLACE_ELSEWHERE : mode;
+    return open.accountOf(open.find(old, 0)) === sent.account ? mode | REPLACE_ELSEWHERE : mode;
   }
 }
 
