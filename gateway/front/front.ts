@@ -21,12 +21,12 @@ import { RequestHeaders } from '../http/headers.ts';
 import { SilentConnections } from '../http/silentConnections.ts';
 import type { BusyRefusals } from './busy.ts';
 import { FrontCall, type HeldHead } from './frontCall.ts';
+import { FrontReader } from './frontReader.ts';
 import type { FrontRole } from './frontRole.ts';
 import { FrontSocket, type SocketData } from './frontSocket.ts';
 import { HeldResponse } from './heldResponse.ts';
 import { Incoming } from './incoming.ts';
 import { Outgoing } from './outgoing.ts';
-import { Preparing } from './preparing.ts';
 import type { FrontReads } from './reads.ts';
 import {
   ANY_FRONT,
@@ -68,7 +68,7 @@ export class Front {
   readonly #role: FrontRole | null;
   readonly #reads: FrontReads | null;
   readonly #busy: BusyRefusals;
-  readonly #preparing: Preparing;
+  readonly #reader: FrontReader;
 
   /**
    * @param busy refuses calls for which there is no room (FRONT-3)
@@ -81,7 +81,7 @@ export class Front {
     this.#reads = reads;
     const { tls, socketPath, socketLimits, longestMessageBytes } = options;
     this.#out = new Outgoing(options.fromFront, () => this.#resume());
-    this.#preparing = new Preparing(this.#out);
+    this.#reader = new FrontReader(this.#out);
     this.#turn = new Turn(this.#out, (call) => this.#pauseBehind(call));
     this.#incoming = new Incoming(options.toFront);
     this.#door = new Door({
@@ -202,9 +202,9 @@ export class Front {
     text = method + TEXT_SEPARATOR + path + TEXT_SEPARATOR + (query ?? '');
     headers = new RequestHeaders();
     request.forEach(appendHeader);
-    if (upgrade === null && this.#preparing.canTake(method, path, headers)) {
+    if (upgrade === null && this.#reader.canTake(method, path, headers)) {
       call.held = { line: { method, path, query }, text, headers, peer };
-      if (headers.bodyBytes === 0) this.#tryPrepare(call, call.held, NO_BODY, true);
+      if (headers.bodyBytes === 0) this.#tryRead(call, call.held, NO_BODY, true);
       else this.#turn.held(call);
     } else {
       call.sendHead(text, peer, (query === null ? 0 : CALL_BIT_QUERY) | (upgrade === null ? 0 : CALL_BIT_UPGRADE));
@@ -215,15 +215,15 @@ export class Front {
   /** FRONT-3. */
   #body(call: FrontCall, part: ArrayBuffer, isLast: boolean): void {
     if (call.isOver) return;
-    if (call.held !== null && this.#tryPrepare(call, call.held, part, isLast)) return;
+    if (call.held !== null && this.#tryRead(call, call.held, part, isLast)) return;
     if (this.#out.waitingBytes > MOST_WAITING_BYTES) call.response.close();
     else if (isLast) call.sendLast(part);
     else this.#turn.part(call, part);
   }
 
   /** @returns false when the head has been passed on as it came, and the part has to be. */
-  #tryPrepare(call: FrontCall, held: HeldHead, part: ArrayBuffer, isLast: boolean): boolean {
-    if (isLast && this.#preparing.trySend(call, held, Buffer.from(part))) {
+  #tryRead(call: FrontCall, held: HeldHead, part: ArrayBuffer, isLast: boolean): boolean {
+    if (isLast && this.#reader.trySend(call, held, Buffer.from(part))) {
       call.held = null;
       return true;
     }
@@ -294,7 +294,7 @@ export class Front {
     const slot = words[word + ANY_FRONT.slot];
     const serial = words[word + ANY_FRONT.serial];
     if (type === ADMITTED.TYPE) this.#admitted(serial, words[word + ADMITTED.verdict]);
-    else if (type === KEY.TYPE) this.#preparing.keep(words, this.#incoming.bytes, word);
+    else if (type === KEY.TYPE) this.#reader.keep(words, this.#incoming.bytes, word);
     else if (type === SETTLE.TYPE) void this.#settle(serial);
     else {
       const target = this.#inSlot[slot];

@@ -10,7 +10,7 @@ import { assert } from '../../shared/base/assert.ts';
 import type { Upgrade } from '../http/call.ts';
 import type { RequestHeaders } from '../http/headers.ts';
 import type { Outgoing } from './outgoing.ts';
-import type { RequestLine } from './prepared.ts';
+import type { RequestLine } from './readByFront.ts';
 import {
   ANSWER_BIT_BODILESS,
   ANSWER_BIT_CLOSES,
@@ -76,7 +76,7 @@ export class FrontCall {
     out.publish();
   }
 
-  /** The body has not come with the head, or the call cannot be prepared. */
+  /** The body has not come with the head, or a front cannot read the call. */
   sendHeld(): void {
     const { held } = this;
     this.held = null;

@@ -13,10 +13,10 @@ import type { FrontServer } from '../http/server.ts';
 import { ForwardedRequest, ForwardedResponse, ForwardedSocket } from './forwarded.ts';
 import { Incoming } from './incoming.ts';
 import { Outgoing } from './outgoing.ts';
-import { PreparedCall } from './prepared.ts';
+import { CallReadByFront } from './readByFront.ts';
 import { ANY_FRONT, CALL_BIT_UPGRADE, FROM_FRONT, TO_FRONT, VERDICT, type Verdict } from './records.ts';
 
-const { OPENED, CLOSED, CALL, BODY, GONE, TAKEN, MESSAGE, PINGED, PONGED, SETTLED, PREPARED, KEY_WANTED } = FROM_FRONT;
+const { OPENED, CLOSED, CALL, BODY, GONE, TAKEN, MESSAGE, PINGED, PONGED, SETTLED, READ_CALL, KEY_WANTED } = FROM_FRONT;
 const NO_CONNECTION = 0;
 // biome-ignore lint/suspicious/noExplicitAny: the data of a socket is known to the route that upgrades it
 type AnySocket = WebSocket<any>;
@@ -34,7 +34,7 @@ export class FrontLane {
   #settles = 0;
   #hasWatched = false;
   #forwarded = 0;
-  #preparedCalls = 0;
+  #readCalls = 0;
 
   constructor(server: FrontServer, fromFront: SharedArrayBuffer, toFront: SharedArrayBuffer) {
     this.#server = server;
@@ -47,9 +47,9 @@ export class FrontLane {
     return this.#forwarded;
   }
 
-  /** Those among them that the thread has prepared. */
-  get prepared(): number {
-    return this.#preparedCalls;
+  /** Those among them that the thread has read itself. */
+  get read(): number {
+    return this.#readCalls;
   }
 
   /** @param onError something is wrong with the records: the thread cannot be served any more */
@@ -111,7 +111,7 @@ export class FrontLane {
     const slot = words[word + ANY_FRONT.slot];
     const serial = words[word + ANY_FRONT.serial];
     if (type === CALL.TYPE) this.#call(slot, serial, word);
-    else if (type === PREPARED.TYPE) this.#prepared(slot, serial, word);
+    else if (type === READ_CALL.TYPE) this.#prepared(slot, serial, word);
     else if (type === KEY_WANTED.TYPE) this.#sendKey(word);
     else if (type === OPENED.TYPE) this.#opened(serial, word);
     else if (type === CLOSED.TYPE) this.#closed();
@@ -175,9 +175,9 @@ export class FrontLane {
 
   #prepared(slot: number, serial: number, word: number): void {
     const { words, bytes } = this.#incoming;
-    const peer = this.#copy(word + PREPARED.peer, words[word + PREPARED.peerBytes]);
-    const call = new PreparedCall(words, bytes, word);
-    this.#preparedCalls++;
+    const peer = this.#copy(word + READ_CALL.peer, words[word + READ_CALL.peerBytes]);
+    const call = new CallReadByFront(words, bytes, word);
+    this.#readCalls++;
     this.#server.receive(this.#respond(slot, serial, peer), call, null, call);
   }
 

@@ -55,9 +55,9 @@ export const FROM_FRONT = family(HEADER, {
   }),
   PONGED: member(9, 'Answers to pings, one or more.', NO_FIELDS),
   SETTLED: member(10, 'Everything that had arrived before SETTLE came has been passed on.', NO_FIELDS),
-  PREPARED: member(
+  READ_CALL: member(
     11,
-    'A signed request about orders that has come whole: its orders, text and body follow (gateway/front/prepared.ts).',
+    'A signed request about orders that has come whole: its orders, text and body follow (front/readByFront.ts).',
     {
       verifiedWith: u32('the number of the secret with which its signature is right'),
       peerBytes: u32(),

@@ -90,8 +90,8 @@ type FrontCounts = {
   readonly connections: number;
   /** Calls that the thread has passed on since the start. */
   readonly calls: number;
-  /** Those among them that it had prepared. */
-  readonly prepared: number;
+  /** Those among them that it had read itself. */
+  readonly read: number;
   /** Reads that it has answered by itself. */
   readonly answered: number;
   /** Bytes for the thread that it has not read. */
@@ -121,7 +121,7 @@ export class FrontThreads implements Fronts {
   failures = 0;
   readonly #options: FrontThreadsOptions;
   readonly #fronts: (Front | null)[] = [];
-  readonly #formerCalls: { calls: number; prepared: number }[];
+  readonly #formerCalls: { calls: number; read: number }[];
   #threads: readonly SupervisedThread[] = [];
   #server: FrontServer | null = null;
   #door: SharedDoor | null = null;
@@ -135,7 +135,7 @@ export class FrontThreads implements Fronts {
 
   constructor(options: FrontThreadsOptions) {
     this.#options = options;
-    this.#formerCalls = Array.from({ length: options.count }, () => ({ calls: 0, prepared: 0 }));
+    this.#formerCalls = Array.from({ length: options.count }, () => ({ calls: 0, read: 0 }));
     this.#measures = new Measures(options.count, (image) => options.reads?.keep(image));
   }
 
@@ -153,8 +153,8 @@ export class FrontThreads implements Fronts {
       if (lane === undefined) return { ...NOTHING_OPEN, ...former, answered };
       const { connections, out } = lane;
       const calls = former.calls + lane.forwarded;
-      const prepared = former.prepared + lane.prepared;
-      return { connections, calls, prepared, answered, unreadBytes: out.usedBytes + out.waitingBytes };
+      const read = former.read + lane.read;
+      return { connections, calls, read, answered, unreadBytes: out.usedBytes + out.waitingBytes };
     });
   }
 
@@ -329,7 +329,7 @@ export class FrontThreads implements Fronts {
     this.#options.reads?.shards.remove(index);
     this.#measures.ended(index);
     this.#formerCalls[index].calls += front.lane.forwarded;
-    this.#formerCalls[index].prepared += front.lane.prepared;
+    this.#formerCalls[index].read += front.lane.read;
     const had = front.lane.end();
     if (had > 0) this.#server!.closed();
   }

@@ -99,10 +99,10 @@ type GivenBody = {
 };
 
 /**
- * Results that a front thread has prepared for a complete request: each part replaces what a stage would compute from
+ * What a front thread has read of a complete request: each part replaces what a stage would compute from
  * the request. It is valid in the turn of the event loop in which it has come, like the body (CALL-4).
  */
-export type Prepared = {
+export type ReadByFront = {
   readonly headers: RequestHeaders;
   readonly body: Buffer;
   /** The number of the secret that verified its signature (HmacKey). */
@@ -211,7 +211,7 @@ export class Call {
   /** Null: the body is text. */
   givenBody: GivenBody | null = null;
   /** Null: the stages do everything themselves. */
-  prepared: Prepared | null = null;
+  byFront: ReadByFront | null = null;
   /** The scanned body, instead of `body`; null if the body was parsed into `body`. */
   scanned: object | null = null;
 

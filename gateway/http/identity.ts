@@ -71,7 +71,7 @@ export class IdentityStage {
   identify(call: Call, route: FullSpec, scope: number, offered: ApiKey, credentials: Credentials): Passage {
     const { method, target, bodyBytes, startedMs } = call;
     const { authenticator } = this.#options;
-    const by = call.prepared?.verifiedWith;
+    const by = call.byFront?.verifiedWith;
     const result = authenticator.verify(offered, credentials, method, target, bodyBytes, startedMs, by);
     if (!result.ok) return this.#unidentified(call, route, result);
     const { key } = result;

@@ -17,7 +17,7 @@
  * have passed. A key is counted only once its signature is valid, so a forged request never spends a quota, and a
  * failed attempt is counted by address.
  *
- * A front thread may have prepared a call (Prepared): then the stages use its results instead of computing them from
+ * A front thread may have read a call (ReadByFront): then the stages use its results instead of computing them from
  * headers and body, in the same order. Owner: the gateway thread; a front thread has its own pipeline for the requests
  * that it answers itself (front/reads.ts).
  *
@@ -125,7 +125,7 @@ export class Pipeline {
   run(call: Call, request: HeaderLines, read: RequestHeaders | null = null): void {
     this.#inFlight++;
     try {
-      this.#receive(call, read ?? call.prepared?.headers ?? RequestHeaders.of(request), request);
+      this.#receive(call, read ?? call.byFront?.headers ?? RequestHeaders.of(request), request);
     } catch (error) {
       this.#stages.crash(call, error);
     }
@@ -214,8 +214,8 @@ export class Pipeline {
     } else if (!this.#admitsCredentials(call, route, headers)) return;
     if (call.addressPassage === false) return;
     if (call.announcedBytes === 0) this.#pass(call, row);
-    else if (call.prepared !== null) {
-      call.bodyBytes = call.prepared.body;
+    else if (call.byFront !== null) {
+      call.bodyBytes = call.byFront.body;
       call.completeUs = nowUs();
       this.#pass(call, row);
     } else {

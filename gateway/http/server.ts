@@ -21,7 +21,7 @@ import { ADMIN_CONNECTIONS } from '../access/openFiles.ts';
 import { peerSubject } from '../base/clientAddress.ts';
 import type { Config } from '../base/config.ts';
 import type { HmacKey } from '../base/hmacKey.ts';
-import { Call, type Prepared, type ServerResponse, type Upgrade } from './call.ts';
+import { Call, type ReadByFront, type ServerResponse, type Upgrade } from './call.ts';
 import { Door, type SharedDoor, type WebSocketEndpoint } from './door.ts';
 import type { HeaderLines } from './headers.ts';
 import { HttpTransport } from './httpTransport.ts';
@@ -50,7 +50,7 @@ type PassedRequest = HeaderLines & { readonly method: string; readonly path: str
 export type FrontServer = {
   opened(peer: Uint8Array): Admission;
   closed(): void;
-  receive(response: ServerResponse, request: PassedRequest, upgrade: Upgrade | null, prepared: Prepared | null): void;
+  receive(response: ServerResponse, request: PassedRequest, upgrade: Upgrade | null, byFront: ReadByFront | null): void;
   /** The secret of a key in force; null if there is no such key. */
   secretOf(keyId: string): HmacKey | null;
   readonly webSocket: WebSocketEndpoint['behavior'];
@@ -212,12 +212,12 @@ export class HttpServer {
     return {
       opened: (peer) => this.#admit(peer),
       closed: () => connectionLimits?.closed(this.connections),
-      receive: (response, request, upgrade, prepared) => {
+      receive: (response, request, upgrade, byFront) => {
         this.#options.catchUp?.();
         const { method, path, query } = request;
         const transport = new HttpTransport(response);
         const call = this.#callOf(transport, method, path, query);
-        call.prepared = prepared;
+        call.byFront = byFront;
         this.#run(transport, call, request, upgrade);
       },
       secretOf: (keyId) => authenticator.secretOf(keyId),

@@ -102,7 +102,7 @@ export class Stages {
   /** CALL-4, STAGES-1. */
   #proceedLater(call: Call, row: RouteRow, passage: Promise<boolean>): void {
     if (call.bodyBytes.length > 0) call.bodyBytes = Buffer.from(call.bodyBytes);
-    call.prepared = null;
+    call.byFront = null;
     const { givenBody } = call;
     if (givenBody?.scanned !== undefined) call.givenBody = { ...givenBody, scanned: givenBody.scanned.kept() };
     const proceed = (isPassed: boolean): void => {

@@ -121,8 +121,8 @@ export function validate(call: Call, route: CheckedRoute, { checkQuery, checkBod
 }
 
 /** Null: the body cannot be scanned. Undefined: this was not tried yet. */
-function readAheadOf({ givenBody, prepared }: Call): object | null | undefined {
-  return givenBody === null ? prepared?.scanned : (givenBody.scanned ?? null);
+function readAheadOf({ givenBody, byFront }: Call): object | null | undefined {
+  return givenBody === null ? byFront?.scanned : (givenBody.scanned ?? null);
 }
 
 /**

@@ -116,7 +116,7 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
     for (const [index, { calls }] of fronts?.counts().entries() ?? []) observe({ thread: index + 1 }, calls);
   },
   exchange_front_prepared_total: ({ fronts }, observe) => {
-    for (const [index, { prepared }] of fronts?.counts().entries() ?? []) observe({ thread: index + 1 }, prepared);
+    for (const [index, { read }] of fronts?.counts().entries() ?? []) observe({ thread: index + 1 }, read);
   },
   exchange_front_answers_total: ({ fronts }, observe) => {
     for (const [index, { answered }] of fronts?.counts().entries() ?? []) observe({ thread: index + 1 }, answered);

@@ -73,7 +73,7 @@ export type MetricsSources = {
     counts(): {
       readonly connections: number;
       readonly calls: number;
-      readonly prepared: number;
+      readonly read: number;
       readonly answered: number;
       readonly unreadBytes: number;
     }[];

@@ -1,6 +1,6 @@
 /**
  * Batches, cancels, replacements and amends on a server with front threads, which prepare them
- * (gateway/front/preparing.ts): every answer equals that of a server with a single gateway thread (RULES.md 6.13),
+ * (gateway/front/frontReader.ts): every answer equals that of a server with a single gateway thread (RULES.md 6.13),
  * whatever is wrong with the request, and both exchanges are equal afterwards.
  */
 import assert from 'node:assert/strict';

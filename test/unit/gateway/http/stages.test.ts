@@ -1,10 +1,10 @@
-/** The stages after the identity, for a call that a front thread has prepared (gateway/front/prepared.ts). */
+/** The stages after the identity, for a call that a front thread has read (gateway/front/readByFront.ts). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Authenticator } from '../../../../gateway/access/authenticator.ts';
 import { NonceMemory } from '../../../../gateway/access/nonces.ts';
 import { createLogger } from '../../../../gateway/base/log.ts';
-import type { Passage, Prepared } from '../../../../gateway/http/call.ts';
+import type { Passage, ReadByFront } from '../../../../gateway/http/call.ts';
 import { RequestHeaders } from '../../../../gateway/http/headers.ts';
 import { RequestMeters } from '../../../../gateway/http/requestMeters.ts';
 import { ok } from '../../../../gateway/http/respond.ts';
@@ -40,8 +40,8 @@ const stages = new Stages(
   new RequestMeters(0, createLogger('silent')),
 );
 
-/** A prepared call in the memory of a ring, and the body that its route gets. */
-function preparedCall(scanned: object | null) {
+/** A call that a front has read, in the memory of a ring, and the body that its route gets. */
+function callReadByFront(scanned: object | null) {
   const given: { body: string; ahead: object | null }[] = [];
   const placing: Route = route(
     SPEC,
@@ -53,16 +53,16 @@ function preparedCall(scanned: object | null) {
   );
   const memory = Buffer.from(BODY);
   const asked = new TestCall({ method: 'POST', path: '/place' });
-  const prepared: Prepared = { headers: new RequestHeaders(), body: memory, verifiedWith: 1, scanned };
+  const byFront: ReadByFront = { headers: new RequestHeaders(), body: memory, verifiedWith: 1, scanned };
   asked.call.bodyBytes = memory;
-  asked.call.prepared = prepared;
+  asked.call.byFront = byFront;
   const proceedIf = (passage: Passage): void => stages.proceedIf(passage, asked.call, toRow(placing, false));
   return { asked, memory, given, proceedIf };
 }
 
 test('a call that passes at once is given what the front thread has read', async () => {
   const scanned = {};
-  const { asked, given, proceedIf } = preparedCall(scanned);
+  const { asked, given, proceedIf } = callReadByFront(scanned);
   proceedIf(true);
   await asked.answered;
   assert.equal(asked.status, 200);
@@ -71,7 +71,7 @@ test('a call that passes at once is given what the front thread has read', async
 });
 
 test('a body that the front thread could not scan is not scanned again', async () => {
-  const { asked, given, proceedIf } = preparedCall(null);
+  const { asked, given, proceedIf } = callReadByFront(null);
   proceedIf(true);
   await asked.answered;
   assert.equal(asked.status, 200);
@@ -79,7 +79,7 @@ test('a body that the front thread could not scan is not scanned again', async (
 });
 
 test('a call that has waited for a shared counter keeps a copy of its body, and nothing else', async () => {
-  const { asked, memory, given, proceedIf } = preparedCall({});
+  const { asked, memory, given, proceedIf } = callReadByFront({});
   const counted = Promise.withResolvers<boolean>();
   proceedIf(counted.promise);
   memory.fill(0);
@@ -90,8 +90,8 @@ test('a call that has waited for a shared counter keeps a copy of its body, and 
 });
 
 test('an order that a socket has read waits for a shared counter in memory of its own', async () => {
-  const { asked, given, proceedIf } = preparedCall(null);
-  asked.call.prepared = null;
+  const { asked, given, proceedIf } = callReadByFront(null);
+  asked.call.byFront = null;
   const kept = { kept: () => assert.fail('it is kept once') };
   asked.call.givenBody = { value: {}, scanned: { kept: () => kept } };
   const counted = Promise.withResolvers<boolean>();

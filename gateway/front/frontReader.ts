@@ -6,9 +6,9 @@
  * Owner: the front thread.
  *
  * Invariants:
- *   PREPARING-1  A copy of a secret lets nothing in: the gateway thread looks the key up, and takes the verification
+ *   FRONTREADER-1  A copy of a secret lets nothing in: the gateway thread looks the key up, and takes the verification
  *                only as one with the secret that the key has then. Copies need not be recalled.
- *   PREPARING-2  So many copies are kept, the latest; those of the keys that have come to this thread.
+ *   FRONTREADER-2  So many copies are kept, the latest; those of the keys that have come to this thread.
  */
 import { COMMAND } from '../../shared/wire/commands.ts';
 import { isSigned } from '../access/authenticator.ts';
@@ -17,20 +17,20 @@ import type { RequestHeaders } from '../http/headers.ts';
 import { BodyScanner } from '../trading/bodyScanner.ts';
 import type { FrontCall, HeldHead } from './frontCall.ts';
 import type { Outgoing } from './outgoing.ts';
-import { changesOrders, formOf, preparedText } from './prepared.ts';
+import { changesOrders, formOf, textOfRead } from './readByFront.ts';
 import { FROM_FRONT, TO_FRONT } from './records.ts';
 
 const { PLACE } = COMMAND;
-const { PREPARED, KEY_WANTED } = FROM_FRONT;
+const { READ_CALL, KEY_WANTED } = FROM_FRONT;
 const { KEY } = TO_FRONT;
-/** PREPARING-2: some hundred bytes each. */
+/** FRONTREADER-2: some hundred bytes each. */
 const MOST_KEYS = 16_384;
 /** Of a key id as the exchange issues it, and more. */
 const MOST_ID_BYTES = 64;
 /** A full batch, or one with the most hashes, has half of it. */
 const MOST_BODY_BYTES = 32_768;
 
-export class Preparing {
+export class FrontReader {
   readonly #out: Outgoing;
   readonly #bodies = new BodyScanner();
   readonly #keys = new Map<string, HmacKey>();
@@ -57,23 +57,23 @@ export class Preparing {
     }
     const form = formOf(line);
     const scanned = form === null ? null : this.#bodies[form](body);
-    const text = preparedText(line, headers, scanned);
+    const text = textOfRead(line, headers, scanned);
     if (Buffer.byteLength(text) !== text.length) return false;
     const orders = scanned?.orders ?? [];
     const ordersBytes = orders.length * PLACE.BYTES;
     const out = this.#out;
-    const length = PREPARED.BYTES + ordersBytes + text.length + body.length;
-    const word = out.claim(PREPARED.TYPE, call.slot, call.serial, length);
+    const length = READ_CALL.BYTES + ordersBytes + text.length + body.length;
+    const word = out.claim(READ_CALL.TYPE, call.slot, call.serial, length);
     const { words, bytes } = out;
-    words[word + PREPARED.verifiedWith] = secret.number;
-    words[word + PREPARED.peerBytes] = peer.length;
-    bytes.set(peer, (word + PREPARED.peer) * 4);
-    words[word + PREPARED.orders] = orders.length;
-    const ordersAt = word + PREPARED.WORDS;
+    words[word + READ_CALL.verifiedWith] = secret.number;
+    words[word + READ_CALL.peerBytes] = peer.length;
+    bytes.set(peer, (word + READ_CALL.peer) * 4);
+    words[word + READ_CALL.orders] = orders.length;
+    const ordersAt = word + READ_CALL.WORDS;
     // They are one after the other there, too.
     if (scanned !== null) words.set(scanned.orders[0].records.words.subarray(0, orders.length * PLACE.WORDS), ordersAt);
-    words[word + PREPARED.textBytes] = text.length;
-    words[word + PREPARED.bodyBytes] = body.length;
+    words[word + READ_CALL.textBytes] = text.length;
+    words[word + READ_CALL.bodyBytes] = body.length;
     const textAt = ordersAt * 4 + ordersBytes;
     bytes.write(text, textAt, 'latin1');
     bytes.set(body, textAt + text.length);

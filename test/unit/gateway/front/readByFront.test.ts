@@ -1,12 +1,12 @@
-/** For a call that a front thread has prepared, the stages get exactly what they would have read themselves. */
+/** For a call that a front thread has read, the stages get exactly what they would have read themselves. */
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import type { FrontCall } from '../../../../gateway/front/frontCall.ts';
+import { FrontReader } from '../../../../gateway/front/frontReader.ts';
 import { Incoming } from '../../../../gateway/front/incoming.ts';
 import { Outgoing } from '../../../../gateway/front/outgoing.ts';
-import { PreparedCall, type RequestLine } from '../../../../gateway/front/prepared.ts';
-import { Preparing } from '../../../../gateway/front/preparing.ts';
+import { CallReadByFront, type RequestLine } from '../../../../gateway/front/readByFront.ts';
 import { ANY_FRONT, FROM_FRONT, RING_BYTES, TO_FRONT } from '../../../../gateway/front/records.ts';
 import { RequestHeaders } from '../../../../gateway/http/headers.ts';
 import { AUTH_HEADER, stringToSignV1 } from '../../../../shared/crypto/hmac.ts';
@@ -14,19 +14,19 @@ import { createRingBuffer } from '../../../../shared/wire/ringLayout.ts';
 import { apiKey, PASSPHRASE, SECRET } from '../../../support/apiKeys.ts';
 
 const { KEY } = TO_FRONT;
-const { PREPARED, KEY_WANTED } = FROM_FRONT;
+const { READ_CALL, KEY_WANTED } = FROM_FRONT;
 const API_KEY = apiKey(1);
 const PEER = Uint8Array.of(203, 0, 113, 9);
 const CALL = { slot: 3, serial: 7 } as FrontCall;
 
 type Lines = readonly (readonly [name: string, value: string])[];
 
-/** Both ends of a ring: a front that prepares, and the records that it has sent. */
+/** Both ends of a ring: a front that reads, and the records that it has sent. */
 function rig(isKeyKnown = true) {
   const ring = createRingBuffer(RING_BYTES);
-  const preparing = new Preparing(new Outgoing(ring));
+  const reader = new FrontReader(new Outgoing(ring));
   const incoming = new Incoming(ring);
-  if (isKeyKnown) sendKey(preparing);
+  if (isKeyKnown) sendKey(reader);
   const records = (): { type: number; slot: number; serial: number; word: number }[] => {
     const found: ReturnType<typeof records> = [];
     incoming.drain((type, word) => {
@@ -35,11 +35,11 @@ function rig(isKeyKnown = true) {
     });
     return found;
   };
-  return { preparing, incoming, records };
+  return { reader, incoming, records };
 }
 
 /** Sends the key as the gateway thread does (lane.ts). */
-function sendKey(preparing: Preparing): void {
+function sendKey(reader: FrontReader): void {
   const { number, innerBlock, outerBlock } = API_KEY.secret.copy;
   const out = new Outgoing(createRingBuffer(RING_BYTES));
   const word = out.claim(KEY.TYPE, 0, 0, KEY.BYTES + API_KEY.keyId.length);
@@ -48,7 +48,7 @@ function sendKey(preparing: Preparing): void {
   out.bytes.set(innerBlock, (word + KEY.innerBlock) * 4);
   out.bytes.set(outerBlock, (word + KEY.outerBlock) * 4);
   out.bytes.write(API_KEY.keyId, (word + KEY.WORDS) * 4, 'latin1');
-  preparing.keep(out.words, out.bytes, word);
+  reader.keep(out.words, out.bytes, word);
 }
 
 function headersOf(lines: Lines): RequestHeaders {
@@ -94,20 +94,20 @@ for (const [what, more] of Object.entries(MORE)) {
     { method: 'POST', path: '/v1/orders/batch', query: 'a=%31' },
   ]) {
     test(`${line.method} ${line.path} with ${what} arrives as it was sent`, () => {
-      const { preparing, incoming, records } = rig();
+      const { reader, incoming, records } = rig();
       const body = line.method === 'DELETE' ? '' : '{"side":"ü"}';
       const headers = headersOf(signed(line, body, more));
-      assert.ok(preparing.canTake(line.method, line.path, headers));
-      assert.ok(preparing.trySend(CALL, { line, text: '', headers, peer: PEER }, Buffer.from(body)));
+      assert.ok(reader.canTake(line.method, line.path, headers));
+      assert.ok(reader.trySend(CALL, { line, text: '', headers, peer: PEER }, Buffer.from(body)));
       const [{ type, slot, serial, word } = assert.fail(), ...others] = records();
-      assert.deepEqual([type, slot, serial, others.length], [PREPARED.TYPE, CALL.slot, CALL.serial, 0]);
-      const call = new PreparedCall(incoming.words, incoming.bytes, word);
+      assert.deepEqual([type, slot, serial, others.length], [READ_CALL.TYPE, CALL.slot, CALL.serial, 0]);
+      const call = new CallReadByFront(incoming.words, incoming.bytes, word);
       assert.deepEqual([call.method, call.path, call.query, String(call.body)], [...Object.values(line), body]);
       assert.deepEqual(call.headers, headers);
       assert.equal(call.headers.bodyBytes, headers.bodyBytes);
       assert.equal(call.verifiedWith, API_KEY.secret.number);
       assert.deepEqual(
-        incoming.bytes.subarray((word + PREPARED.peer) * 4).subarray(0, incoming.words[word + PREPARED.peerBytes]),
+        incoming.bytes.subarray((word + READ_CALL.peer) * 4).subarray(0, incoming.words[word + READ_CALL.peerBytes]),
         Buffer.from(PEER),
       );
       assert.equal(call.scanned, null, 'no body of these can be scanned');
@@ -115,7 +115,7 @@ for (const [what, more] of Object.entries(MORE)) {
   }
 }
 
-test('nothing is prepared without the key, with a wrong signature, or of what the record cannot say', () => {
+test('a front reads nothing without the key, with a wrong signature, or of what the record cannot say', () => {
   const line = { method: 'POST', path: '/v1/orders', query: null };
   const good = signed(line, '{}', []);
   const cases: [what: string, isKeyKnown: boolean, lines: Lines, body: string, isKeyWanted: boolean][] = [
@@ -124,9 +124,9 @@ test('nothing is prepared without the key, with a wrong signature, or of what th
     ['a header that is not ASCII', true, signed(line, '{}', [['origin', 'https://€.example']]), '{}', false],
   ];
   for (const [what, isKeyKnown, lines, body, isKeyWanted] of cases) {
-    const { preparing, records } = rig(isKeyKnown);
+    const { reader, records } = rig(isKeyKnown);
     const held = { line, text: '', headers: headersOf(lines), peer: PEER };
-    assert.equal(preparing.trySend(CALL, held, Buffer.from(body)), false, what);
+    assert.equal(reader.trySend(CALL, held, Buffer.from(body)), false, what);
     assert.deepEqual(
       records().map(({ type }) => type),
       isKeyWanted ? [KEY_WANTED.TYPE] : [],
@@ -136,7 +136,7 @@ test('nothing is prepared without the key, with a wrong signature, or of what th
 });
 
 test('a call with two credentials, without a key or with a body of unknown length is left to the stages', () => {
-  const { preparing } = rig();
+  const { reader } = rig();
   const line = { method: 'POST', path: '/v1/orders', query: null };
   const good = signed(line, '{}', []);
   const without = (name: string): Lines => good.filter(([each]) => each !== name);
@@ -146,7 +146,7 @@ test('a call with two credentials, without a key or with a body of unknown lengt
     ['chunks', '/v1/orders', [...without('content-length'), ['transfer-encoding', 'chunked']]],
     ['another path', '/v1/markets', good],
   ] as [string, string, Lines][]) {
-    assert.equal(preparing.canTake('POST', path, headersOf(lines)), false, what);
+    assert.equal(reader.canTake('POST', path, headersOf(lines)), false, what);
   }
-  assert.equal(preparing.canTake('GET', '/v1/orders', headersOf(good)), false);
+  assert.equal(reader.canTake('GET', '/v1/orders', headersOf(good)), false);
 });

@@ -1,18 +1,18 @@
 /**
- * A request about orders as a front thread prepares it (preparing.ts), and as the stages of the gateway thread take it
+ * A request about orders as a front thread reads it (frontReader.ts), and as the stages of the gateway thread take it
  * over. The stages see the same headers and the same orders as if they had read the request themselves: both ends use
  * the code that reads them there (http/headers.ts, trading/bodyScanner.ts).
  */
 import { AUTH_HEADER } from '../../shared/crypto/hmac.ts';
 import { COMMAND } from '../../shared/wire/commands.ts';
-import type { Prepared } from '../http/call.ts';
+import type { ReadByFront } from '../http/call.ts';
 import { type HeaderLines, RequestHeaders } from '../http/headers.ts';
 import type { BodyForm, ReadBody, ScannedBody } from '../trading/bodyScanner.ts';
 import type { ReadPlacement } from '../trading/order.ts';
 import { FROM_FRONT, TEXT_SEPARATOR } from './records.ts';
 
 const { PLACE } = COMMAND;
-const { PREPARED } = FROM_FRONT;
+const { READ_CALL } = FROM_FRONT;
 
 /** All routes that change orders are below it. */
 const ORDERS_PATH = '/v1/orders';
@@ -53,7 +53,7 @@ const PARTS_OF_ORDER = 3;
 /** The first line of a request. */
 export type RequestLine = { readonly method: string; readonly path: string; readonly query: string | null };
 
-/** True for a request of the kind that is prepared. */
+/** True for a request of the kind that a front reads. */
 export function changesOrders(method: string, path: string): boolean {
   return (method === 'POST' || method === 'DELETE' || method === 'PUT') && path.startsWith(ORDERS_PATH);
 }
@@ -64,8 +64,8 @@ export function formOf({ method, path }: RequestLine): BodyForm | null {
   return FORMS.get(`${method} ${path}`) ?? null;
 }
 
-/** The text of a PREPARED. @param scanned null: the body has to be parsed */
-export function preparedText(
+/** The text of a READ_CALL. @param scanned null: the body has to be parsed */
+export function textOfRead(
   { method, path, query }: RequestLine,
   headers: RequestHeaders,
   scanned: ScannedBody | null,
@@ -94,7 +94,7 @@ export function preparedText(
 }
 
 /** The request of a record: its memory is that of the ring. */
-export class PreparedCall implements Prepared, RequestLine, HeaderLines {
+export class CallReadByFront implements ReadByFront, RequestLine, HeaderLines {
   readonly headers: RequestHeaders;
   readonly body: Buffer;
   readonly verifiedWith: number;
@@ -102,14 +102,14 @@ export class PreparedCall implements Prepared, RequestLine, HeaderLines {
   readonly #parts: readonly string[];
 
   constructor(words: Uint32Array, bytes: Buffer, word: number) {
-    const count = words[word + PREPARED.orders];
-    const ordersAt = word + PREPARED.WORDS;
+    const count = words[word + READ_CALL.orders];
+    const ordersAt = word + READ_CALL.WORDS;
     const textAt = (ordersAt + count * PLACE.WORDS) * 4;
-    const bodyAt = textAt + words[word + PREPARED.textBytes];
+    const bodyAt = textAt + words[word + READ_CALL.textBytes];
     this.#parts = bytes.toString('latin1', textAt, bodyAt).split(TEXT_SEPARATOR);
     this.headers = RequestHeaders.of(this);
-    this.body = bytes.subarray(bodyAt, bodyAt + words[word + PREPARED.bodyBytes]);
-    this.verifiedWith = words[word + PREPARED.verifiedWith];
+    this.body = bytes.subarray(bodyAt, bodyAt + words[word + READ_CALL.bodyBytes]);
+    this.verifiedWith = words[word + READ_CALL.verifiedWith];
     this.scanned = count === 0 ? null : this.#scannedBody(words, ordersAt, count);
   }
 
