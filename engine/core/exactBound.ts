@@ -1,5 +1,5 @@
 /**
- * The bound that keeps every sum exact in a rehearsal without collateral (RULES.md 3.2): everything that the shard's
+ * The bound that keeps every sum exact in trading without collateral (RULES.md 3.2): everything that the shard's
  * accounts have and owe (USDC and tokens, available and reserved), added up without signs. Owner: the shard thread.
  *
  * While orders must be covered, the amount of money bounds every sum. Without cover an account may accumulate tokens

@@ -112,7 +112,7 @@ export class Ledger {
     return this.#tryDebit(account, micro, true);
   }
 
-  /** Debits the USDC that a holder of negative tokens owes. Only rehearsals without collateral have such holders. */
+  /** Debits the USDC that a holder of negative tokens owes. Only trading without collateral makes such holders. */
   collect(account: number, micro: number): void {
     const isDebited = this.#tryDebit(account, micro, false);
     assert(isDebited, 'LEDGER-1: an unchecked debit always succeeds');

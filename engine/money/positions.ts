@@ -6,7 +6,7 @@
  *   POSITIONS-1  reserved[row * 2 + outcome] is the sum of the tokens that the account's open SELL orders of that
  *                outcome hold in that market.
  *   POSITIONS-2  While collateral is checked, no order takes available[row * 2 + outcome] below 0. It may already be
- *                below 0 after a rehearsal in which collateral was not checked.
+ *                below 0 after trading without collateral.
  *   POSITIONS-3  firstOf(market) and nextOf(row) visit all rows of the market in ascending order, which is the order in
  *                which its holders first had or sold tokens.
  */

@@ -99,8 +99,8 @@ type GivenBody = {
 };
 
 /**
- * What a front thread has read of a complete request: each part replaces what a stage would compute from
- * the request. It is valid in the turn of the event loop in which it has come, like the body (CALL-4).
+ * Results that a front thread has read from a complete request: each part replaces what a stage would compute from the
+ * request. It is valid in the turn of the event loop in which it has come, like the body (CALL-4).
  */
 export type ReadByFront = {
   readonly headers: RequestHeaders;

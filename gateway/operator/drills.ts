@@ -1,5 +1,5 @@
 /**
- * Drills: refusals for which this exchange has no cause of its own, so that clients can rehearse them (RULES.md 9.9).
+ * Drills: refusals for which this exchange has no cause of its own, so that clients can practise them (RULES.md 9.9).
  * Each market has one matching engine, so it can never lose its lead to another; and without a chain settlement is part
  * of every fill, so it cannot fail alone. A restart ends every drill.
  * Owner: the gateway thread.

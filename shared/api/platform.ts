@@ -3,7 +3,7 @@ import { ADDRESS, ANY_MEMBERS, CHAIN_ID, COUNT, FLAG, PRICE, TIME, UNITS } from 
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 import { PLATFORM_STAGE_FIELDS, STAGE_FIELD } from './stages.ts';
 
-/** Refusals of placing that clients can rehearse, in the order in which they are answered. */
+/** Refusals of placing that clients can practise, in the order in which they are answered. */
 export const DRILLS = ['NOT_MATCHING_LEADER', 'SETTLEMENT_UNHEALTHY'] as const;
 export type DrillName = (typeof DRILLS)[number];
 

@@ -4,7 +4,7 @@ import { arrayOf, described, type FromSchema, object, orNull, type QueryOf } fro
 
 const PRICE_8 = { type: 'string', pattern: '^[0-9]+\\.[0-9]{8}$', examples: ['0.65000000'] } as const;
 const SIGNED_USDC = { type: 'string', pattern: '^-?[0-9]+\\.[0-9]{6}$', examples: ['0.385000'] } as const;
-const TOKENS = described(SIGNED_UNITS, 'Atomic tokens; negative where a rehearsal without collateral owes some.');
+const TOKENS = described(SIGNED_UNITS, 'Atomic tokens; negative where trading without collateral owes some.');
 
 export const POSITION = object({
   id: UUID,

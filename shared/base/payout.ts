@@ -3,7 +3,7 @@
  * micro-USDC per atomic token, one of No the remainder to a million, so a full set is one USDC whatever the decision.
  * Only a whole holding is rounded, down to the micro; the rounded part is exact as well, in millionths of a micro.
  *
- * Holdings may be negative in a rehearsal without collateral: a debt is rounded up.
+ * Holdings may be negative after trading without collateral: a debt is rounded up.
  */
 import { assert } from './assert.ts';
 import { OUTCOME } from './codes.ts';

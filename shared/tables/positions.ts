@@ -1,6 +1,6 @@
 /**
  * Positions: the tokens of every account in every outcome, their cost, and the gain realized on them (RULES.md 13.9).
- * Accounts that trade on credit in a rehearsal may owe tokens: quantity and cost are negative then.
+ * Accounts that trade without collateral may owe tokens: quantity and cost are negative then.
  *
  * position_hours has the quantity of a position before its first change in an hour. So the quantity at the start of an
  * hour is that of the first row from then on, or the present quantity if there is no such row. Before a position was

@@ -39,7 +39,7 @@ export type ShardOptions = {
   readonly chainId: number;
   /** 0x and 40 hex digits. */
   readonly exchangeAddress: string;
-  /** False lets orders reserve more than an account has, for rehearsals of the interface. */
+  /** False lets orders reserve more than an account has, for trading without collateral. */
   readonly collateralCheck: boolean;
   /** Duration of the post-only phase after a start (RULES.md 7.13), or 0. */
   readonly postOnlyMs: number;

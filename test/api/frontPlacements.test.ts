@@ -1,5 +1,5 @@
 /**
- * Placements on a server with front threads, which prepare them (gateway/front/frontReader.ts): every answer equals that
+ * Placements on a server with front threads, which read them (gateway/front/frontReader.ts): every answer equals that
  * of a server with a single gateway thread (RULES.md 6.13), whatever is wrong with the request.
  */
 import assert from 'node:assert/strict';

@@ -157,7 +157,7 @@ export class ClusterWorld {
     this.#database.onHeld = (row) => this.#known.held(row);
     this.#talks = Array.from({ length: shards }, (_, shard) => {
       const oracle = this.#newOracle();
-      const flow = new Flow({ random, oracle, shard, shards, nowMs: START_MS, isRehearsal: false, keccak });
+      const flow = new Flow({ random, oracle, shard, shards, nowMs: START_MS, hasNoCollateral: false, keccak });
       return { oracle, flow, conversation: new Conversation(oracle, flow) };
     });
     this.#members = Array.from({ length: MEMBERS }, (_, index) => {

@@ -27,8 +27,8 @@ const STEPS = 1500;
 const FIRST_SEED = seedOr(2);
 const SEEDS = timesOf({ suite: 3, soak: 40 });
 const STATE_EVERY = 20;
-/** One in this many seeds is a rehearsal without collateral. */
-const REHEARSAL_EVERY = 3;
+/** One in this many seeds trades without collateral. */
+const NO_COLLATERAL_EVERY = 3;
 const REQUEST = 7;
 /** The kinds of commands that any flow had. */
 const seen = new Set<string>();
@@ -57,7 +57,7 @@ class Pair {
       shard: 0,
       shards: 1,
       nowMs,
-      isRehearsal: !collateralCheck,
+      hasNoCollateral: !collateralCheck,
       keccak: keccak256,
     });
     for (const command of [...this.flow.opening(), ...this.flow.endowment()]) this.#run(command);
@@ -138,7 +138,7 @@ const isBelowFloor = (event: OrderEvent): boolean =>
   event.kind === 'closed' && event.reason === CLOSE_REASON.NONCE_FLOOR;
 
 function run(seed: number): void {
-  const collateralCheck = seed % REHEARSAL_EVERY !== 0;
+  const collateralCheck = seed % NO_COLLATERAL_EVERY !== 0;
   const pair = new Pair(seed, collateralCheck);
   for (let step = 0; step < STEPS; step++) {
     try {

@@ -49,7 +49,7 @@ type FlowOptions = {
   readonly shards: number;
   readonly nowMs: number;
   /** Without collateral: amounts of every size, up to the largest possible. */
-  readonly isRehearsal: boolean;
+  readonly hasNoCollateral: boolean;
   readonly keccak: Keccak256;
 };
 
@@ -69,7 +69,7 @@ export class Flow {
   oracle: Oracle;
   readonly #shard: number;
   readonly #shards: number;
-  readonly #isRehearsal: boolean;
+  readonly #hasNoCollateral: boolean;
   readonly #terms: MarketTerms[] = [];
   /** The markets that are traded, one for each of SIZES; a decided one makes room for another. */
   readonly #current: number[] = SIZES.map((_, market) => market);
@@ -81,7 +81,7 @@ export class Flow {
     this.oracle = options.oracle;
     this.#shard = options.shard;
     this.#shards = options.shards;
-    this.#isRehearsal = options.isRehearsal;
+    this.#hasNoCollateral = options.hasNoCollateral;
     this.#hashers = DOMAINS.map((domain) => hasherFor(domain, options.keccak));
     for (const market of this.#current) this.#opened(market, market, options.nowMs);
   }
@@ -279,7 +279,7 @@ export class Flow {
   #lots(ticksPerUnit: number): number {
     const random = this.#random;
     if (random.chance(3)) return random.below(MIN_LOTS) + 1;
-    if (this.#isRehearsal && random.chance(40)) return Math.max(1, Math.floor(this.#huge() / ticksPerUnit));
+    if (this.#hasNoCollateral && random.chance(40)) return Math.max(1, Math.floor(this.#huge() / ticksPerUnit));
     return random.between(MIN_LOTS, 30);
   }
 
@@ -394,7 +394,7 @@ export class Flow {
     const market = random.pick(this.#current);
     const lots = random.below(10) + (random.chance(10) ? 0.1 : 0);
     const { ticksPerUnit } = this.#terms[market];
-    const isHuge = this.#isRehearsal && random.chance(20);
+    const isHuge = this.#hasNoCollateral && random.chance(20);
     const amount = isHuge ? this.#lots(ticksPerUnit) * ticksPerUnit : Math.round(lots * ticksPerUnit);
     return { kind: 'convert', account: random.pick(ACCOUNTS), market, amount, isSplit: random.chance(65) };
   }
@@ -402,7 +402,7 @@ export class Flow {
   #funds(): Command {
     const random = this.#random;
     const account = random.pick(ACCOUNTS.filter((candidate) => this.#keeps(candidate)));
-    const amount = this.#isRehearsal && random.chance(10) ? Math.floor(this.#huge() / 100) : random.below(60_000);
+    const amount = this.#hasNoCollateral && random.chance(10) ? Math.floor(this.#huge() / 100) : random.below(60_000);
     if (random.chance(15)) return { ...this.#deposit(account, amount), market: random.pick(this.#current) };
     if (random.chance(50)) return this.#deposit(account, amount);
     return { kind: 'funds', account, amount, isDeposit: false, reference: this.#nextReference() };

@@ -140,7 +140,7 @@ export class Oracle {
   readonly groups = new Map<number, OracleGroup>();
   /** The part of the account's USDC that other shards hold. */
   elsewhere = 0n;
-  /** RULES.md 3.2: what all accounts may have and owe in a rehearsal without collateral. */
+  /** RULES.md 3.2: what all accounts may have and owe where trading needs no collateral. */
   readonly #mostGross: bigint;
   readonly #collateralCheck: boolean;
   readonly #usdc = new Map<number, Purse>();
@@ -642,7 +642,7 @@ export class Oracle {
     return OK;
   }
 
-  /** RULES.md 3.2: with this much more, the holdings and debts of accounts would exceed the bound of a rehearsal. */
+  /** RULES.md 3.2: with this much more, the holdings and debts of accounts would exceed the bound. */
   #isTooMuch(more: bigint): boolean {
     if (this.#collateralCheck) return false;
     let gross = 0n;

@@ -121,7 +121,15 @@ export class SimShard {
     this.journalPath = join(options.directory, `journal-${shard}.db`);
     this.oracle = new Oracle(collateralCheck, ROWS_OF_RECORD, shards);
     this.oracle.nowMs = nowMs;
-    this.flow = new Flow({ random, oracle: this.oracle, shard, shards, nowMs, isRehearsal: !collateralCheck, keccak });
+    this.flow = new Flow({
+      random,
+      oracle: this.oracle,
+      shard,
+      shards,
+      nowMs,
+      hasNoCollateral: !collateralCheck,
+      keccak,
+    });
     this.conversation = new Conversation(this.oracle, this.flow);
   }
 

@@ -28,8 +28,8 @@ const HOLDERS = [0, ...ACCOUNTS];
 /** Commands after which all events are read and compared. */
 const COMPARE_EVERY = 150;
 const KEEP_RECORDS = 50;
-/** One seed in so many is a rehearsal without collateral. */
-const REHEARSAL_EVERY = 4;
+/** One seed in so many trades without collateral. */
+const NO_COLLATERAL_EVERY = 4;
 const LOG_LINES = 40;
 /** Turns after which a shard has answered everything, or never will. */
 const MOST_TURNS = 100_000;
@@ -77,7 +77,7 @@ export class World {
   /** @param directory empty, and for this world alone. */
   constructor(seed: number, directory: string, keccak: Keccak256) {
     const random = new Random(seed);
-    this.collateralCheck = seed % REHEARSAL_EVERY !== 0;
+    this.collateralCheck = seed % NO_COLLATERAL_EVERY !== 0;
     this.#random = random;
     this.#directory = directory;
     this.#shards = Array.from({ length: SHARDS }, (_, shard) => {

@@ -135,7 +135,7 @@ export const MATCHING_FAULTS: readonly Fault[] = [
     caughtBy: CRASH,
   },
   {
-    name: 'a rehearsal overlooks what the makers of an order gain',
+    name: 'trading without collateral overlooks what the makers of an order gain',
     file: 'engine/core/exactBound.ts',
     search: 'export const ORDER_WEIGHT = 4;',
     replace: 'export const ORDER_WEIGHT = 3;',

@@ -186,7 +186,7 @@ describe('deposits and withdrawals', () => {
 });
 
 /** Without collateral, with the largest possible order in lots of its market. */
-function rehearsal(balances?: Balances): { rig: EngineRig; lots: number } {
+function withoutCollateral(balances?: Balances): { rig: EngineRig; lots: number } {
   const rig = new EngineRig({ collateralCheck: false, balances });
   rig.market(0, { ticksPerUnit: 10 });
   return { rig, lots: MAX_ORDER_AMOUNT / 10 };
@@ -212,7 +212,7 @@ describe('without the collateral check', () => {
   });
 
   it('orders are stopped before the sums stop being exact', () => {
-    const { rig, lots } = rehearsal();
+    const { rig, lots } = withoutCollateral();
     const codes = [1, 2, 3, 4].map(() => rig.place({ ticks: 9, lots }).reply.code);
     assert.deepEqual(codes, [OK, OK, OK, E.INSUFFICIENT_BALANCE]);
     const { reply } = rig.place({ ticks: 9, lots });
@@ -226,7 +226,7 @@ describe('without the collateral check', () => {
     ['a collateral below zero', { side: SIDE.SELL, ticks: 9 }, { side: SIDE.SELL, outcome: OUTCOME.NO, ticks: 1 }],
   ] as const) {
     it(`${name} stays exact, up to the payout`, () => {
-      const { rig, lots } = rehearsal();
+      const { rig, lots } = withoutCollateral();
       let refusals = 0;
       for (let seller = 10; seller < 30; seller++) {
         for (const order of [
@@ -246,7 +246,7 @@ describe('without the collateral check', () => {
   }
 
   it('a full exchange has room again once something is bought back', () => {
-    const { rig, lots } = rehearsal();
+    const { rig, lots } = withoutCollateral();
     const hashes = [1, 2, 3].map(() => rig.place({ ticks: 9, lots }).hash);
     assert.equal(rig.fund(2, 3.7e15).reply.code, E.INSUFFICIENT_BALANCE);
     assert.equal(rig.cancel(1, hashes[0]).reply.code, OK);
@@ -254,7 +254,7 @@ describe('without the collateral check', () => {
   });
 
   it('a full exchange merges and pays out', () => {
-    const { rig } = rehearsal();
+    const { rig } = withoutCollateral();
     assert.equal(rig.fund(1, 3e15).reply.code, OK);
     assert.equal(rig.convert(1, 0, 2e15, SPLIT).reply.code, OK);
     assert.equal(rig.fund(2, 4e15).reply.code, OK);
@@ -277,7 +277,7 @@ describe('without the collateral check', () => {
   });
 
   it('each shard has its share of the bound', () => {
-    const { rig, lots } = rehearsal(new Balances(createBalances(2)));
+    const { rig, lots } = withoutCollateral(new Balances(createBalances(2)));
     assert.equal(rig.place({ ticks: 9, lots }).reply.code, OK);
     assert.equal(rig.place({ ticks: 9, lots }).reply.code, E.INSUFFICIENT_BALANCE);
   });

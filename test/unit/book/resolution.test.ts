@@ -221,7 +221,7 @@ describe('a settlement', () => {
     assert.equal(rig.usdc(FEES).available, 0);
   });
 
-  it('in a rehearsal collects from those who sold what they never had', () => {
+  it('after trading without collateral, collects from those who sold what they never had', () => {
     const rig = emptyMarket({ collateralCheck: false });
     rig.place({ account: ALICE, side: SIDE.SELL, lots: 10_000, ticks: 50, feeBps: 0 });
     rig.place({ account: BOB, lots: 10_000, ticks: 50, feeBps: 0 });

@@ -64,7 +64,7 @@ const LOOKS = /^(?:npx pmx admin (?:metrics|money|trades failed)|metrics\b|curl 
 const ONLY_LOOKED_AT = 'orders are slow';
 
 /** True if the guides run a command of the drill that does something, or commands of a document that it refers to. */
-function isRehearsed(drill: string): boolean {
+function isPractised(drill: string): boolean {
   const [own, ...linked] = [drill, ...linkedIn(drill)].map((text) =>
     blocksOf(text).filter(({ marks }) => marks.run && marks.norun === null),
   );
@@ -125,7 +125,7 @@ describe('alerts and dashboard', () => {
     );
     assert.ok(pages.length > 20, `${pages.length} alerts are pages`);
     const drills = readFileSync(join(ROOT, 'data/docs/drills.md'), 'utf8').split(/^(?=## )/m);
-    const names = drills.filter(isRehearsed).map(pagesIn).join('\n');
+    const names = drills.filter(isPractised).map(pagesIn).join('\n');
     const missing = new Set(pages.filter((page) => !names.includes(page)));
     assert.deepEqual([...missing], []);
   });

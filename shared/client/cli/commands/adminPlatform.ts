@@ -124,7 +124,7 @@ export const ADMIN_PLATFORM = [
   }),
   command({
     name: 'admin drill',
-    summary: 'Let placing be refused with an error, so that clients can rehearse it',
+    summary: 'Let placing be refused with an error, so that clients can practise it',
     access: 'operator',
     arguments: {
       refusal: { description: 'the error', choices: DRILLS },

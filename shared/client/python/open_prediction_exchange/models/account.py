@@ -98,7 +98,7 @@ class Position:
     market_id: str
     outcome_index: Literal[0, 1]
     quantity: int
-    """Atomic tokens; negative where a rehearsal without collateral owes some. Unit: atomic tokens (10^-6)."""
+    """Atomic tokens; negative where trading without collateral owes some. Unit: atomic tokens (10^-6)."""
     average_entry_price: Decimal | None
     """Unit: USDC per token."""
     realized_pnl: Decimal | None
