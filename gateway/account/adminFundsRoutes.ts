@@ -13,6 +13,7 @@ import { type ApprovalDeps, waitsForSecond } from '../http/secondOperator.ts';
 import type { RouteSpec } from '../http/spec.ts';
 import type { Catalog } from '../markets/catalog.ts';
 import type { LedgerCopy } from '../shardlink/ledgerView.ts';
+import type { SettlementPort } from '../shardlink/settlementPort.ts';
 import type { Views } from '../shardlink/views.ts';
 import type { Accounts, User } from './accounts.ts';
 import type { Funding } from './funding.ts';
@@ -28,8 +29,8 @@ type AdminFundDeps = ApprovalDeps & {
   readonly texts: Pick<TextsInTurns, 'join'>;
   /** Withdrawals above this amount need a second operator. */
   readonly approvalAboveMicro: number;
-  readonly isOnChain: boolean;
-  /** Null without a chain. */
+  readonly settlement: Pick<SettlementPort, 'holdsFunds'>;
+  /** Null if the ledger holds the funds. */
   readonly comparedChain: () => Promise<Ledger['chain'] | null>;
 };
 
@@ -126,13 +127,13 @@ function readMovement(call: MovementCall, { accounts }: AdminFundDeps): NewMovem
 
 async function carryOut(
   call: MovementCall,
-  { funding, views, isOnChain }: AdminFundDeps,
+  { funding, views, settlement }: AdminFundDeps,
   kind: FundKind,
   { user, amountMicro, reference }: NewMovement,
 ): Promise<void> {
   call.before = { available_usdc_micro: String(views.accounts.availableMicro(user.index)) };
   const result = await funding.move(user.index, kind, amountMicro, reference);
-  if (result.movement !== null) ok(call, movementOf(result.movement, isOnChain), 201);
+  if (result.movement !== null) ok(call, movementOf(result.movement, settlement.holdsFunds), 201);
   else refuse(call, { row: errorRow(result.code), message: result.message, details: result.details });
 }
 
@@ -140,13 +141,13 @@ async function carryOut(
 async function showLedger(call: CallOf<typeof SHOW_LEDGER>, deps: AdminFundDeps): Promise<void> {
   const { catalog, views, texts } = deps;
   if (!views.isWhole) return refuse(call, { row: ERRORS.ENGINE_BUSY });
-  const chain = await deps.comparedChain();
+  const compared = await deps.comparedChain();
   // The views may have become incomplete meanwhile.
   if (!views.isWhole) refuse(call, { row: ERRORS.ENGINE_BUSY });
-  else okKept(call, await texts.join(ledgerRows(views.ledger(), catalog, chain)));
+  else okKept(call, await texts.join(ledgerRows(views.ledger(), catalog, compared)));
 }
 
-function* ledgerRows(copy: LedgerCopy, catalog: Catalog, chain: Ledger['chain'] | null): Generator<string> {
+function* ledgerRows(copy: LedgerCopy, catalog: Catalog, compared: Ledger['chain'] | null): Generator<string> {
   const steps = copy.add();
   let step = steps.next();
   for (; !step.done; step = steps.next()) yield '';
@@ -167,5 +168,5 @@ function* ledgerRows(copy: LedgerCopy, catalog: Catalog, chain: Ledger['chain'] 
     };
     yield `${market === 0 ? '' : ','}${JSON.stringify(set)}`;
   }
-  yield chain === null ? ']}' : `],"chain":${JSON.stringify(chain)}}`;
+  yield compared === null ? ']}' : `],"chain":${JSON.stringify(compared)}}`;
 }

@@ -16,6 +16,7 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import type { Refusal } from '../base/refusal.ts';
+import type { MovementBounds } from '../shardlink/settlementPort.ts';
 
 type ChainBoundsConfig = {
   /** Of a withdrawal, split or merge, in micro-USDC. */
@@ -47,7 +48,7 @@ const SETS_AGAIN_MS = 2000;
 /** The number of accounts after which entries that are no longer needed are removed. */
 const SWEPT_AFTER = 10_000;
 
-export class ChainBounds {
+export class ChainBounds implements MovementBounds {
   readonly #config: ChainBoundsConfig;
   readonly #clock: Clock;
   readonly #facts: FeeFacts;

@@ -2,7 +2,7 @@
 import { UNKNOWN_GRANT } from '../../shared/base/codes.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import type { Refusal } from '../base/refusal.ts';
-import type { ChainFacts } from '../shardlink/chainFacts.ts';
+import type { SettlementFacts } from '../shardlink/settlementFacts.ts';
 import { ChainDown, ChainRefused } from '../shardlink/settlementLink.ts';
 import type { Accounts } from './accounts.ts';
 
@@ -18,15 +18,18 @@ export async function refuseUntilDone(isDone: Promise<boolean>, message: string)
 
 type DelegateDeps = {
   readonly accounts: Pick<Accounts, 'grants'>;
-  readonly chain: Pick<ChainFacts, 'isDelegate'> | null;
+  readonly settlementFacts: Pick<SettlementFacts, 'isDelegate'>;
 };
 
 /** The contract accepts a delegate's orders only after the wallet has named the delegate there (RULES.md 17.35). */
 export async function refuseDelegate(
   maker: string,
   signer: string,
-  { accounts, chain }: DelegateDeps,
+  { accounts, settlementFacts }: DelegateDeps,
 ): Promise<Refusal | null> {
-  if (chain === null || accounts.grants.numberOf(maker, signer) !== UNKNOWN_GRANT) return null;
-  return refuseUntilDone(chain.isDelegate(maker, signer), 'the wallet has not added this delegate on the chain');
+  if (accounts.grants.numberOf(maker, signer) !== UNKNOWN_GRANT) return null;
+  return refuseUntilDone(
+    settlementFacts.isDelegate(maker, signer),
+    'the wallet has not added this delegate on the chain',
+  );
 }

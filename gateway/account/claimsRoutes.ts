@@ -4,16 +4,15 @@ import { UUID } from '../../shared/api/fields.ts';
 import { isDecided, OUTCOME } from '../../shared/base/codes.ts';
 import { errorRow, OK } from '../../shared/base/errors.ts';
 import { payoutPartMicro } from '../../shared/base/payout.ts';
-import { entryHash } from '../../shared/crypto/entryHash.ts';
 import { ok, okArray, refuse } from '../http/respond.ts';
 import { type CallOf, type Handler, type Route, route } from '../http/route.ts';
 import type { RouteSpec } from '../http/spec.ts';
 import type { Catalog } from '../markets/catalog.ts';
 import { requireMarket } from '../markets/requireMarket.ts';
 import { resolutionOf } from '../markets/resolutionJson.ts';
-import type { ChainFacts } from '../shardlink/chainFacts.ts';
 import type { ShardClient } from '../shardlink/client.ts';
 import type { ReplyHandler } from '../shardlink/reply.ts';
+import type { SettlementFacts } from '../shardlink/settlementFacts.ts';
 import type { Views } from '../shardlink/views.ts';
 import type { AccountStates } from './accountStates.ts';
 import type { ClaimMarks } from './claimMarksStore.ts';
@@ -24,8 +23,7 @@ type ClaimDeps = {
   readonly catalog: Catalog;
   readonly accountStates: Pick<AccountStates, 'reducingRefusal'>;
   readonly claimMarks: ClaimMarks;
-  /** Null if the ledger settles without a chain. */
-  readonly chain: Pick<ChainFacts, 'transactionOf'> | null;
+  readonly settlementFacts: Pick<SettlementFacts, 'transactionOf'>;
 };
 
 const SHOW_REDEEMABLE = {
@@ -67,8 +65,7 @@ function claimHandler(deps: ClaimDeps): Handler<typeof CLAIM> {
     if (reply.code !== OK) return refuse(call, { row: errorRow(reply.code) });
     const market_id = call.params.marketId.toLowerCase();
     const answer = (tx_hash: string | null): void => ok(call, { message: 'claimed', market_id, tx_hash });
-    if (deps.chain === null) answer(entryHash(market_id, reply.shardSequence));
-    else void deps.chain.transactionOf(reply.shard, reply.shardSequence).then(answer);
+    void deps.settlementFacts.transactionOf(market_id, reply.shard, reply.shardSequence).then(answer);
   };
   return (call) => {
     const market = requireMarket(call, deps, call.params.marketId);

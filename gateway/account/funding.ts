@@ -7,6 +7,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import { MOVEMENT } from '../../shared/base/codes.ts';
 import { E, OK } from '../../shared/base/errors.ts';
 import { referenceHash } from '../../shared/crypto/referenceHash.ts';
+import { LEDGER_SETTLEMENT, type SettlementPort } from '../shardlink/settlementPort.ts';
 import type { AccountStates } from './accountStates.ts';
 import type { FundKind, FundMovement, Movements, NewMovement } from './movements.ts';
 
@@ -39,19 +40,18 @@ export class Funding {
   readonly #engine: FundsEngine;
   readonly #states: Pick<AccountStates, 'reducingRefusal'>;
   readonly #clock: Clock;
-  readonly #hasChain: boolean;
+  readonly #settlement: Pick<SettlementPort, 'holdsFunds'>;
   /** By account, kind and reference: a repeat of a movement under way waits for the same answer. */
   readonly #underWay = new Map<string, { readonly amountMicro: number; readonly result: Promise<FundResult> }>();
 
-  /** @param hasChain true if deposits come only from the chain */
   constructor(
     movements: Movements,
     engine: FundsEngine,
     states: Pick<AccountStates, 'reducingRefusal'>,
     clock: Clock,
-    hasChain = false,
+    settlement: Pick<SettlementPort, 'holdsFunds'> = LEDGER_SETTLEMENT,
   ) {
-    this.#hasChain = hasChain;
+    this.#settlement = settlement;
     this.#movements = movements;
     this.#engine = engine;
     this.#states = states;
@@ -106,7 +106,7 @@ export class Funding {
       if (earlier.amountMicro !== amountMicro) return OTHER_AMOUNT;
       return earlier.status === 'completed' ? { movement: earlier } : this.#send(earlier, true);
     }
-    if (kind === MOVEMENT.DEPOSIT && this.#hasChain && !isOfChain) return ON_CHAIN_ONLY;
+    if (kind === MOVEMENT.DEPOSIT && this.#settlement.holdsFunds && !isOfChain) return ON_CHAIN_ONLY;
     const restricted = isOfChain ? null : this.#restrictionOf({ account, kind });
     if (restricted !== null) return { movement: null, code: restricted };
     if (kind === MOVEMENT.DEPOSIT && !this.#movements.hasRoomFor(amountMicro)) return TOO_MUCH;

@@ -13,8 +13,8 @@ import { type MarketDeps, requireMarket } from '../markets/requireMarket.ts';
 import type { ShardClient } from '../shardlink/client.ts';
 import { refusalOf } from '../shardlink/refusal.ts';
 import type { ReplyHandler, ShardReply } from '../shardlink/reply.ts';
+import type { SettlementPort } from '../shardlink/settlementPort.ts';
 import type { AccountStates } from './accountStates.ts';
-import type { ChainBounds } from './chainBounds.ts';
 import { lessThanFee, namingFee } from './movementFeeJson.ts';
 import type { AccountReads } from './reads.ts';
 
@@ -22,8 +22,7 @@ type FundDeps = MarketDeps & {
   readonly engine: ShardClient;
   readonly accountStates: AccountStates;
   readonly queries: Pick<AccountReads, 'convertedWithKey'>;
-  /** Null without a chain. */
-  readonly chainBounds: ChainBounds | null;
+  readonly settlement: Pick<SettlementPort, 'bounds'>;
   /** Answers a call whose handler has thrown. */
   readonly onError: (error: unknown, call: Call) => void;
 };
@@ -94,7 +93,7 @@ function convertHandler(deps: FundDeps, movement: Conversion, message: string): 
   };
   const { accounts } = deps.views;
   const giveBack = (call: CallOf<ConvertSpec>): void => {
-    deps.chainBounds?.giveBack(call.principal.accountIndex, Number(call.body.amount));
+    deps.settlement.bounds.giveBack(call.principal.accountIndex, Number(call.body.amount));
   };
   const onReply = (reply: ShardReply, call: CallOf<ConvertSpec>, feeMicro: number | null): void => {
     if (reply.code === OK) {
@@ -112,11 +111,12 @@ function convertHandler(deps: FundDeps, movement: Conversion, message: string): 
     const restricted = isSplit ? accountStates.addingRefusal(account) : accountStates.reducingRefusal(account);
     if (restricted !== null) return refuse(call, { row: restricted });
     const amount = Number(call.body.amount);
-    const feeMicro = deps.chainBounds?.feeMicro ?? null;
+    const { bounds } = deps.settlement;
+    const { feeMicro } = bounds;
     const whole = isSplit ? accounts.availableMicro(account) - (feeMicro ?? 0) : accounts.availableSets(account, index);
     const bound =
       isSplit || feeMicro === null || amount >= feeMicro
-        ? (deps.chainBounds?.takeSets(account, 'amount', amount, whole) ?? null)
+        ? bounds.takeSets(account, 'amount', amount, whole)
         : lessThanFee('amount', feeMicro);
     if (bound !== null) return refuse(call, bound);
     const key = call.idempotencyHold?.words;

@@ -3,9 +3,9 @@ import type { FundMovement as ShownMovement } from '../../shared/api/accounts.ts
 import { MOVEMENT, MOVEMENT_NAMES } from '../../shared/base/codes.ts';
 import type { FundMovement } from './movements.ts';
 
-/** @param hasChain true if a withdrawal completed in the ledger is paid by the chain later */
-export function movementOf(movement: FundMovement, hasChain: boolean): ShownMovement {
-  const isPaidLater = hasChain && movement.kind === MOVEMENT.WITHDRAWAL && movement.status === 'completed';
+/** @param holdsFunds SettlementPort.holdsFunds: a withdrawal completed in the ledger is paid later */
+export function movementOf(movement: FundMovement, holdsFunds: boolean): ShownMovement {
+  const isPaidLater = holdsFunds && movement.kind === MOVEMENT.WITHDRAWAL && movement.status === 'completed';
   return {
     id: movement.id,
     type: MOVEMENT_NAMES[movement.kind],

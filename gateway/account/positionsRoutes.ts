@@ -10,7 +10,7 @@ import { type CallOf, type Route, route } from '../http/route.ts';
 import type { RouteSpec } from '../http/spec.ts';
 import type { MarketEntry } from '../markets/catalog.ts';
 import { type MarketDeps, requireMarket } from '../markets/requireMarket.ts';
-import type { ChainFacts } from '../shardlink/chainFacts.ts';
+import type { SettlementFacts } from '../shardlink/settlementFacts.ts';
 import type { Accounts } from './accounts.ts';
 import { refuseUntilDone } from './chainRefusals.ts';
 import type { ClaimMarks } from './claimMarksStore.ts';
@@ -21,7 +21,7 @@ import type { AccountReads } from './reads.ts';
 type PositionDeps = MarketDeps & {
   readonly accounts: Pick<Accounts, 'idOf' | 'escrowOf'>;
   /** Null where the ledger settles itself. */
-  readonly chain: Pick<ChainFacts, 'isClaimed'> | null;
+  readonly settlementFacts: Pick<SettlementFacts, 'isClaimed'>;
   readonly claimMarks: ClaimMarks;
   readonly queries: Pick<AccountReads, 'ofAccount'>;
 };
@@ -119,8 +119,8 @@ async function markClaimed(call: CallOf<typeof MARK_CLAIMED>, deps: PositionDeps
 /** On a chain, a position whose tokens the chain still has to pay was not redeemed. */
 async function refuseUnclaimed(account: number, market: MarketEntry, deps: PositionDeps): Promise<Refusal | null> {
   const wallet = deps.accounts.escrowOf(account);
-  if (deps.chain === null || wallet === null) return null;
-  return refuseUntilDone(deps.chain.isClaimed(wallet, market.id), 'the chain has not paid these tokens yet');
+  if (wallet === null) return null;
+  return refuseUntilDone(deps.settlementFacts.isClaimed(wallet, market.id), 'the chain has not paid these tokens yet');
 }
 
 async function note(call: CallOf<typeof MARK_CLAIMED>, market: MarketEntry, deps: PositionDeps): Promise<void> {

@@ -24,8 +24,8 @@ type WalletProofsOptions = {
   /** True for the origin of a page of the exchange. */
   readonly isOwnPage: (origin: string) => boolean;
   readonly nonces?: WalletNonces;
-  /** Asks a wallet that is a contract (EIP-1271); null without a chain. It rejects if there is no answer. */
-  readonly isSignedByContract?: ((address: string, digest: string, signature: string) => Promise<boolean>) | null;
+  /** Asks a wallet that is a contract (EIP-1271). It rejects if there is no answer. */
+  readonly isSignedByContract?: (address: string, digest: string, signature: string) => Promise<boolean>;
 };
 
 type OfferedMessage = { readonly nonce: string; readonly message: string; readonly expiresMs: number };
@@ -65,19 +65,17 @@ export class WalletProofs {
     return this.#use(open, nowMs);
   }
 
-  /** Like `check`, but also accepts a wallet that is a contract, if there is a chain. */
+  /** Like `check`, but also accepts a wallet that is a contract. */
   async checkAnyWallet(
     text: string,
     signature: string,
     purpose: WalletPurpose,
     nowMs: number,
   ): Promise<string | Refusal> {
-    const { isSignedByContract = null } = this.#options;
+    const { isSignedByContract = async () => false } = this.#options;
     const open = this.#open(text, purpose, nowMs);
     if ('row' in open) return open;
-    if (isSignedByContract === null || isSignedBy(open.address, text, signature)) {
-      return this.check(text, signature, purpose, nowMs);
-    }
+    if (isSignedBy(open.address, text, signature)) return this.#use(open, nowMs);
     try {
       if (!(await isSignedByContract(open.address, toHex(textDigest(text)), signature))) return NOT_SIGNED;
     } catch {

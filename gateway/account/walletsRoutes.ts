@@ -15,7 +15,7 @@ import type { Call } from '../http/call.ts';
 import { ok, refuse } from '../http/respond.ts';
 import { type AccountCall, type CallOf, type Route, route } from '../http/route.ts';
 import type { RouteSpec } from '../http/spec.ts';
-import type { ChainFacts } from '../shardlink/chainFacts.ts';
+import type { SettlementFacts } from '../shardlink/settlementFacts.ts';
 import type { User } from './accounts.ts';
 import { refuseDelegate } from './chainRefusals.ts';
 import { profileOf } from './profileJson.ts';
@@ -30,7 +30,7 @@ type WalletDeps = AuthDeps & {
   /** A cash-out of the wallet is under way. */
   readonly needsWallet: (wallet: string) => boolean;
   /** Null where the ledger settles itself. */
-  readonly chain: Pick<ChainFacts, 'isDelegate'> | null;
+  readonly settlementFacts: Pick<SettlementFacts, 'isDelegate'>;
 };
 type Act = 'add' | 'remove';
 

@@ -19,15 +19,13 @@ import { ok, refuse } from '../http/respond.ts';
 import { type CallOf, type Route, route } from '../http/route.ts';
 import type { RouteSpec } from '../http/spec.ts';
 import type { Catalog } from '../markets/catalog.ts';
-import { ChainDown, type ChainLink } from '../shardlink/settlementLink.ts';
-import type { ChainHealth } from './health.ts';
+import { ChainDown } from '../shardlink/settlementLink.ts';
+import type { SettlementPort } from '../shardlink/settlementPort.ts';
 
 type ChainMoneyDeps = {
   readonly accounts: Pick<Accounts, 'idOf'>;
   readonly catalog: Pick<Catalog, 'byIndex'>;
-  /** Both null without a chain. */
-  readonly chainLink: Pick<ChainLink, 'ask'> | null;
-  readonly chainHealth: Pick<ChainHealth, 'latest'> | null;
+  readonly settlement: Pick<SettlementPort, 'ask' | 'holdsFunds' | 'standing'>;
 };
 
 /** The sums of the ledger do not wait for a busy thread. */
@@ -43,12 +41,14 @@ const WAITING = {
   answers: { 200: WAITING_MONEY },
 } as const satisfies RouteSpec;
 
-export function chainMoneyRoutes(deps: Pick<ChainMoneyDeps, 'chainLink'>): Route[] {
+type WaitingDeps = { readonly settlement: Pick<SettlementPort, 'ask'> };
+
+export function chainMoneyRoutes(deps: WaitingDeps): Route[] {
   return [route(WAITING, (call) => list(call, deps))];
 }
 
-async function list(call: CallOf<typeof WAITING>, { chainLink }: Pick<ChainMoneyDeps, 'chainLink'>): Promise<void> {
-  const found = chainLink === null ? { rows: [], total: 0 } : await orNone(chainLink.ask('openMoney', call.query));
+async function list(call: CallOf<typeof WAITING>, { settlement }: WaitingDeps): Promise<void> {
+  const found = await orNone(settlement.ask('openMoney', call.query));
   if (found === null) return refuse(call, { row: ERRORS.ENGINE_BUSY });
   const movements = found.rows.map(({ kind, wallet, amount, reference, reason, foundMs }) => {
     return {
@@ -63,12 +63,12 @@ async function list(call: CallOf<typeof WAITING>, { chainLink }: Pick<ChainMoney
   ok(call, { movements, total: found.total });
 }
 
-/** Null without a chain. */
+/** Null if the ledger holds the funds: it has nothing to be compared with. */
 export async function comparedChain(deps: ChainMoneyDeps): Promise<FromSchema<typeof COMPARED_CHAIN> | null> {
-  const { chainLink, chainHealth } = deps;
-  if (chainLink === null) return null;
-  const found = await orNone(chainLink.ask('differences', null, ANSWER_WITHIN_MS));
-  const block = chainHealth?.latest?.reconciledBlock ?? null;
+  const { settlement } = deps;
+  if (!settlement.holdsFunds) return null;
+  const found = await orNone(settlement.ask('differences', null, ANSWER_WITHIN_MS));
+  const block = settlement.standing.latest?.reconciledBlock ?? null;
   return { block, differences: found?.map((each) => shown(each, deps)) ?? null };
 }
 

@@ -17,7 +17,6 @@ import { referenceHash } from '../../shared/crypto/referenceHash.ts';
 import type { DepositAsk, DepositPermit } from '../../shared/wire/chainQuestions.ts';
 import type { AccountStates } from '../account/accountStates.ts';
 import type { Accounts } from '../account/accounts.ts';
-import type { ChainBounds } from '../account/chainBounds.ts';
 import type { Funding } from '../account/funding.ts';
 import { namingFee } from '../account/movementFeeJson.ts';
 import { movementOf } from '../account/movementJson.ts';
@@ -28,19 +27,17 @@ import { type CallOf, type Route, route } from '../http/route.ts';
 import type { RouteSpec } from '../http/spec.ts';
 import type { Contracts } from '../markets/contracts.ts';
 import type { AccountViews } from '../shardlink/accountViews.ts';
-import { ChainDown, type ChainLink, ChainRefused } from '../shardlink/settlementLink.ts';
+import { ChainDown, ChainRefused } from '../shardlink/settlementLink.ts';
+import type { SettlementPort } from '../shardlink/settlementPort.ts';
 
 type ChainFundDeps = {
-  /** Null without a chain. */
-  readonly chainLink: Pick<ChainLink, 'ask'> | null;
+  readonly settlement: Pick<SettlementPort, 'ask' | 'holdsFunds' | 'bounds'>;
   readonly accounts: Pick<Accounts, 'escrowOf'>;
   readonly accountStates: Pick<AccountStates, 'reducingRefusal'>;
   readonly contracts: { readonly current: Pick<Contracts, 'exchange' | 'chainId'> };
   readonly movements: Pick<Movements, 'hasRoomFor' | 'noteMark'>;
   readonly funding: Pick<Funding, 'move' | 'isKnown'>;
   readonly views: { readonly accounts: Pick<AccountViews, 'availableMicro'> };
-  /** Null without a chain. */
-  readonly chainBounds: ChainBounds | null;
   readonly clock: Clock;
 };
 
@@ -89,12 +86,13 @@ export function chainFundRoutes(deps: ChainFundDeps): Route[] {
 }
 
 async function authorize(call: CallOf<typeof AUTHORIZE>, deps: ChainFundDeps): Promise<void> {
-  const { chainLink, accounts, accountStates, contracts, movements, clock } = deps;
+  const { settlement, accounts, accountStates, contracts, movements, clock } = deps;
   const account = call.principal.accountIndex;
   const frozen = accountStates.reducingRefusal(account);
   const wallet = accounts.escrowOf(account);
   const { amount_usdc_micro: amountMicro } = call.body;
-  if (chainLink === null) refuse(call, { row: ERRORS.FUNDING_UNAVAILABLE, message: 'there is no chain to deposit on' });
+  if (!settlement.holdsFunds)
+    refuse(call, { row: ERRORS.FUNDING_UNAVAILABLE, message: 'there is no chain to deposit on' });
   else if (frozen !== null) refuse(call, { row: frozen });
   else if (wallet === null) refuse(call, { row: ERRORS.CONFLICT, message: 'the account has no wallet' });
   else if (!movements.hasRoomFor(Number(amountMicro)))
@@ -105,7 +103,7 @@ async function authorize(call: CallOf<typeof AUTHORIZE>, deps: ChainFundDeps): P
     const nonce = toHex(randomBytes(32));
     const ask: DepositAsk = { exchange, wallet, amountMicro, nonce, deadlineSec };
     try {
-      ok(call, authorizationOf(ask, chainId, await chainLink.ask('depositPermit', ask)), 201);
+      ok(call, authorizationOf(ask, chainId, await settlement.ask('depositPermit', ask)), 201);
     } catch (error) {
       if (error instanceof ChainDown) refuse(call, { row: ERRORS.FUNDING_UNAVAILABLE });
       else if (error instanceof ChainRefused) refuse(call, { row: ERRORS.CONFLICT, message: messageOf(error.error) });
@@ -158,8 +156,9 @@ const AUTHORIZATION_FIELDS = [
 ];
 
 async function withdraw(call: CallOf<typeof WITHDRAW>, deps: ChainFundDeps): Promise<void> {
-  const { chainLink, chainBounds, funding, movements } = deps;
-  if (chainLink === null || chainBounds === null)
+  const { settlement, funding, movements } = deps;
+  const { bounds } = settlement;
+  if (!settlement.holdsFunds)
     return refuse(call, { row: ERRORS.CONFLICT, message: 'withdrawals are made by an administrator' });
   const account = call.principal.accountIndex;
   const { amount_usdc_micro, to = 'wallet', reference = randomUUID() } = call.body;
@@ -170,22 +169,22 @@ async function withdraw(call: CallOf<typeof WITHDRAW>, deps: ChainFundDeps): Pro
     return;
   }
   const isRepeat = funding.isKnown(account, MOVEMENT.WITHDRAWAL, reference);
-  const bound = isRepeat ? null : await boundOf(account, amountMicro, chainLink, chainBounds, deps);
+  const bound = isRepeat ? null : await boundOf(account, amountMicro, deps);
   if (bound !== null) return refuse(call, bound);
   try {
     // Settlement has to know the destination before the ledger has the movement.
     const hash = toHex(referenceHash(account, MOVEMENT.WITHDRAWAL, reference));
-    if (to === 'unheld') movements.noteMark((await chainLink.ask('prepareRelease', { reference: hash })).mark);
+    if (to === 'unheld') movements.noteMark((await settlement.ask('prepareRelease', { reference: hash })).mark);
   } catch (error) {
     if (!(error instanceof ChainDown)) throw error;
-    if (!isRepeat) chainBounds.giveBack(account, amountMicro);
+    if (!isRepeat) bounds.giveBack(account, amountMicro);
     refuse(call, { row: ERRORS.FUNDING_UNAVAILABLE, message: 'settlement does not answer' });
     return;
   }
-  const { feeMicro } = chainBounds;
+  const feeMicro = bounds.feeMicro ?? 0;
   const result = await funding.move(account, MOVEMENT.WITHDRAWAL, amountMicro, reference, feeMicro);
   if (result.movement !== null) return ok(call, movementOf(result.movement, true), 201);
-  if (!isRepeat && result.code !== E.OUTCOME_UNKNOWN) chainBounds.giveBack(account, amountMicro);
+  if (!isRepeat && result.code !== E.OUTCOME_UNKNOWN) bounds.giveBack(account, amountMicro);
   const { message, details } = namingFee(result, feeMicro);
   refuse(call, { row: errorRow(result.code), message, details });
 }
@@ -196,19 +195,18 @@ async function withdraw(call: CallOf<typeof WITHDRAW>, deps: ChainFundDeps): Pro
 async function boundOf(
   account: number,
   amountMicro: number,
-  chainLink: Pick<ChainLink, 'ask'>,
-  chainBounds: ChainBounds,
-  { views }: ChainFundDeps,
+  { settlement, views }: ChainFundDeps,
 ): Promise<Refusal | null> {
+  const { bounds } = settlement;
   try {
-    const { count } = await chainLink.ask('waitingPayments', { account }, COUNTED_WITHIN_MS);
+    const { count } = await settlement.ask('waitingPayments', { account }, COUNTED_WITHIN_MS);
     if (count >= MOST_WAITING_PAYMENTS) return { row: ERRORS.CONFLICT, message: TOO_MANY_WAIT };
   } catch (error) {
     // Withdrawals go on while settlement does not (RULES.md 17.4): the day's count limits them.
     if (!(error instanceof ChainDown)) throw error;
   }
-  const wholeMicro = views.accounts.availableMicro(account) - chainBounds.feeMicro;
-  return chainBounds.take(account, 'amount_usdc_micro', amountMicro, wholeMicro);
+  const wholeMicro = views.accounts.availableMicro(account) - (bounds.feeMicro ?? 0);
+  return bounds.take(account, 'amount_usdc_micro', amountMicro, wholeMicro);
 }
 
 const TOO_MANY_WAIT = `${MOST_WAITING_PAYMENTS} payments of the account wait for the chain`;

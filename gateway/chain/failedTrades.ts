@@ -12,10 +12,10 @@ import { referenceHash } from '../../shared/crypto/referenceHash.ts';
 import type { FailedTrade, TradePlace, TradeRefusal } from '../../shared/wire/tradeQuestions.ts';
 import type { Refusal } from '../base/refusal.ts';
 import type { ShardClient } from '../shardlink/client.ts';
-import { ChainDown, type ChainLink } from '../shardlink/settlementLink.ts';
+import { ChainDown } from '../shardlink/settlementLink.ts';
+import type { SettlementPort } from '../shardlink/settlementPort.ts';
 
 type Listed = { readonly trades: readonly FailedTrade[]; readonly next: number | null };
-type Link = Pick<ChainLink, 'ask'>;
 
 const UNKNOWN: Refusal = { row: ERRORS.RESOURCE_NOT_FOUND, message: 'trade not found' };
 const REFUSALS: Readonly<Record<TradeRefusal, Refusal>> = {
@@ -30,24 +30,22 @@ const REFUSALS: Readonly<Record<TradeRefusal, Refusal>> = {
 const UNDECIDED: readonly number[] = [E.OUTCOME_UNKNOWN, E.ENGINE_BUSY];
 
 export class FailedTrades {
-  readonly #link: Link | null;
+  readonly #settlement: Pick<SettlementPort, 'ask'>;
   readonly #engine: Pick<ShardClient, 'unwind'>;
 
-  /** @param link null without a chain: then no trade fails. */
-  constructor(link: Link | null, engine: Pick<ShardClient, 'unwind'>) {
-    this.#link = link;
+  constructor(settlement: Pick<SettlementPort, 'ask'>, engine: Pick<ShardClient, 'unwind'>) {
+    this.#settlement = settlement;
     this.#engine = engine;
   }
 
   async list(after: number, limit: number): Promise<Listed | Refusal> {
-    if (this.#link === null) return { trades: [], next: null };
-    return this.#orBusy(this.#link.ask('failedTrades', { after, limit }));
+    return this.#orBusy(this.#settlement.ask('failedTrades', { after, limit }));
   }
 
   async retry(tradeId: string): Promise<Refusal | null> {
     const place = placeOf(tradeId);
-    if (this.#link === null || place === null) return UNKNOWN;
-    const answer = await this.#orBusy(this.#link.ask('retryTrade', place));
+    if (place === null) return UNKNOWN;
+    const answer = await this.#orBusy(this.#settlement.ask('retryTrade', place));
     if ('row' in answer) return answer;
     return answer.refusal === null ? null : REFUSALS[answer.refusal];
   }
@@ -55,8 +53,8 @@ export class FailedTrades {
   /** Null if it may be unwound now, or was before. */
   async whyNotUnwound(tradeId: string): Promise<Refusal | null> {
     const place = placeOf(tradeId);
-    if (this.#link === null || place === null) return UNKNOWN;
-    const answer = await this.#orBusy(this.#link.ask('mayUnwind', place));
+    if (place === null) return UNKNOWN;
+    const answer = await this.#orBusy(this.#settlement.ask('mayUnwind', place));
     if ('row' in answer) return answer;
     return answer.refusal === null || answer.refusal === 'unwound' ? null : REFUSALS[answer.refusal];
   }
@@ -64,14 +62,14 @@ export class FailedTrades {
   /** @returns null if it is done, or was done before. */
   async unwind(tradeId: string): Promise<Refusal | null> {
     const place = placeOf(tradeId);
-    if (this.#link === null || place === null) return UNKNOWN;
-    const answer = await this.#orBusy(this.#link.ask('unwindTrade', place));
+    if (place === null) return UNKNOWN;
+    const answer = await this.#orBusy(this.#settlement.ask('unwindTrade', place));
     if ('row' in answer) return answer;
     if (answer.refusal !== null) return answer.refusal === 'unwound' ? null : REFUSALS[answer.refusal];
     const reference = referenceHash(place.shard, FUND_MOVEMENT.UNWINDING, String(place.tradeSequence));
     const { code, a, b, c } = await this.#engine.unwind(place, answer.unwinding, reference);
     if (code === OK) return null;
-    if (!UNDECIDED.includes(code)) await this.#orBusy(this.#link.ask('releaseTrade', place));
+    if (!UNDECIDED.includes(code)) await this.#orBusy(this.#settlement.ask('releaseTrade', place));
     if (code !== E.INSUFFICIENT_BALANCE) return { row: errorRow(code) };
     return { row: errorRow(code), details: { required: String(a), available: String(b), reserved: String(c) } };
   }

@@ -12,6 +12,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
 import type { SettlementHealth } from '../../shared/wire/threads.ts';
 import type { Logger } from '../base/log.ts';
+import type { SettlementStanding } from '../shardlink/settlementPort.ts';
 
 /** The thread reports each second. */
 const SILENT_MS = 15_000;
@@ -28,7 +29,8 @@ type ChainHealthOptions = {
   readonly onChange: (reason: string | null) => void;
 };
 
-export class ChainHealth {
+export class ChainHealth implements SettlementStanding {
+  readonly isReported = true;
   /** Null until the thread has reported. */
   latest: SettlementHealth | null = null;
   /** Why placing is refused; null while settlement is healthy. */

@@ -13,9 +13,10 @@ import type { Clock } from '../../shared/base/clock.ts';
 import { isDecided, MARKET_STATUS, type MarketStatus, type Stage } from '../../shared/base/codes.ts';
 import { E, ERRORS, errorRow, OK } from '../../shared/base/errors.ts';
 import type { Refusal } from '../base/refusal.ts';
+import { LEDGER_SETTLEMENT } from '../shardlink/settlementPort.ts';
 import type { Catalog, MarketDetails, MarketEntry, NewMarket } from './catalog.ts';
 import { type TokenIds, toIdBytes } from './marketTokensStore.ts';
-import type { MarketTrades } from './marketTrades.ts';
+import { MarketTrades } from './marketTrades.ts';
 import { invalidField } from './newMarket.ts';
 import { openingStage } from './stages.ts';
 
@@ -81,23 +82,25 @@ const MADE_PER_TURN = 4;
 const BUSY_ATTEMPTS = 50;
 const BUSY_PAUSE_MS = 20;
 
+type MarketEnds = Pick<MarketTrades, 'decidesMarkets' | 'decide' | 'whyNotDecided' | 'whyNotPaid'>;
+
 export class MarketCommands {
   readonly #catalog: Catalog;
   readonly #states: MarketStates;
   readonly #engine: MarketEngine;
   readonly #clock: Clock;
   readonly #isReliedOn: (market: MarketEntry) => boolean;
-  readonly #trades: Pick<MarketTrades, 'decide' | 'whyNotDecided' | 'whyNotPaid'> | null;
+  readonly #trades: MarketEnds;
   #lastOperation: Promise<unknown> = Promise.resolve();
 
-  /** @param isReliedOn TERMS-1. @param trades null without a chain. */
+  /** @param isReliedOn TERMS-1. */
   constructor(
     catalog: Catalog,
     states: MarketStates,
     engine: MarketEngine,
     clock: Clock,
     isReliedOn: (market: MarketEntry) => boolean,
-    trades: Pick<MarketTrades, 'decide' | 'whyNotDecided' | 'whyNotPaid'> | null = null,
+    trades: MarketEnds = new MarketTrades(LEDGER_SETTLEMENT),
   ) {
     this.#trades = trades;
     this.#isReliedOn = isReliedOn;
@@ -134,12 +137,12 @@ export class MarketCommands {
   }
 
   /**
-   * Resolves or cancels the market, as `status` says. A market on a chain is decided there first: until that is carried
-   * out its status is resolving, without a decision.
+   * Resolves or cancels the market, as `status` says. A chain decides a market before the ledger does: until that is
+   * carried out its status is resolving, without a decision.
    * @returns null on success.
    */
   async decide(market: MarketEntry, status: MarketStatus, payoutYesPpm: number): Promise<Refusal | null> {
-    if (this.#trades === null || isDecided(this.#states.status(market.index)))
+    if (!this.#trades.decidesMarkets || isDecided(this.#states.status(market.index)))
       return this.carryOut(market, status, payoutYesPpm);
     const refusal =
       (await this.#trades.whyNotDecided(market.index)) ??
@@ -158,7 +161,7 @@ export class MarketCommands {
 
   async settle(market: MarketEntry): Promise<Refusal | null> {
     // An undecided market has another refusal.
-    const refusal = isDecided(this.#states.status(market.index)) ? await this.#trades?.whyNotPaid(market.index) : null;
+    const refusal = isDecided(this.#states.status(market.index)) ? await this.#trades.whyNotPaid(market.index) : null;
     if (refusal) return refusal;
     const settle = () => this.#move(market, this.#engine.settleMarket(market.index, market.shard));
     return this.#durably(this.inTurn(settle));

@@ -1,13 +1,14 @@
 /**
- * The trades of a market on the chain, before the market ends in the ledger (RULES.md 17.43): a trade that the contract
- * refuses can be unwound only until the holders are paid.
+ * The trades of a market where the exchange settles, before the market ends in the ledger (RULES.md 17.43): a trade
+ * that the contract refuses can be unwound only until the holders are paid.
  * Owner: the gateway thread.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { MarketStatus } from '../../shared/base/codes.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import type { Refusal } from '../base/refusal.ts';
-import { ChainDown, type ChainLink } from '../shardlink/settlementLink.ts';
+import { ChainDown } from '../shardlink/settlementLink.ts';
+import type { SettlementPort } from '../shardlink/settlementPort.ts';
 import type { MarketEntry } from './catalog.ts';
 
 const ANSWER_WITHIN_MS = 2000;
@@ -26,12 +27,17 @@ const ANOTHER: Refusal = {
 const SILENT: Refusal = { row: ERRORS.SETTLEMENT_UNHEALTHY, message: 'settlement does not answer' };
 
 export class MarketTrades {
-  readonly #link: Pick<ChainLink, 'ask'>;
+  readonly #settlement: Pick<SettlementPort, 'ask' | 'decidesMarkets'>;
   readonly #waitMs: number;
 
-  constructor(link: Pick<ChainLink, 'ask'>, waitMs = WAIT_MS) {
-    this.#link = link;
+  constructor(settlement: Pick<SettlementPort, 'ask' | 'decidesMarkets'>, waitMs = WAIT_MS) {
+    this.#settlement = settlement;
     this.#waitMs = waitMs;
+  }
+
+  /** True if a market is decided there first. */
+  get decidesMarkets(): boolean {
+    return this.#settlement.decidesMarkets;
   }
 
   /** Null if the market may be decided. */
@@ -48,7 +54,9 @@ export class MarketTrades {
     payoutYesPpm: number,
   ): Promise<Refusal | 'not on the chain' | null> {
     const marketId = `0x${id.replaceAll('-', '')}`;
-    const answer = await this.#orSilent(this.#link.ask('decide', { market: index, marketId, status, payoutYesPpm }));
+    const answer = await this.#orSilent(
+      this.#settlement.ask('decide', { market: index, marketId, status, payoutYesPpm }),
+    );
     if (answer === null) return SILENT;
     if (answer === 'not on the chain') return answer;
     return answer === 'wanted' ? null : ANOTHER;
@@ -68,7 +76,7 @@ export class MarketTrades {
   }
 
   #ask(market: number): Promise<{ readonly failed: number; readonly open: number } | null> {
-    return this.#orSilent(this.#link.ask('marketTrades', { market }, ANSWER_WITHIN_MS));
+    return this.#orSilent(this.#settlement.ask('marketTrades', { market }, ANSWER_WITHIN_MS));
   }
 
   async #orSilent<T>(answer: Promise<T>): Promise<T | null> {

@@ -8,6 +8,7 @@ import { type Route, route } from '../http/route.ts';
 import type { SharedAnswers } from '../http/sharedAnswers.ts';
 import type { RouteSpec } from '../http/spec.ts';
 import { midsOf } from '../shardlink/prices.ts';
+import type { SettlementPort } from '../shardlink/settlementPort.ts';
 import type { Views } from '../shardlink/views.ts';
 import type { Catalog } from './catalog.ts';
 import { deployStatus } from './deployments.ts';
@@ -17,8 +18,8 @@ type ProbabilityDeps = {
   readonly views: Pick<Views, 'markets' | 'books'>;
   readonly sharedAnswers: SharedAnswers;
   readonly texts: TextsInTurns;
-  /** Only markets that the chain knows are listed. */
-  readonly isOnChain: boolean;
+  /** Where markets are deployed, only deployed ones are listed. */
+  readonly settlement: Pick<SettlementPort, 'deploysMarkets'>;
 };
 
 /** Kept as long as quotes. */
@@ -48,13 +49,13 @@ export function probabilityRoutes(deps: ProbabilityDeps): Route[] {
   ];
 }
 
-function* probabilityRows({ catalog, views, isOnChain }: ProbabilityDeps): Generator<string> {
+function* probabilityRows({ catalog, views, settlement }: ProbabilityDeps): Generator<string> {
   let row = '{"probabilities":{';
   let separator = '';
   for (const market of catalog.markets) {
     const { index, id } = market;
     const isActive = views.markets.has(index) && views.markets.status(index) === MARKET_STATUS.ACTIVE;
-    const isListed = isActive && (!isOnChain || deployStatus(market) === 'deployed');
+    const isListed = isActive && (!settlement.deploysMarkets || deployStatus(market) === 'deployed');
     const mids = isListed ? midsOf(views.books.of(index)) : null;
     if (mids !== null) {
       row += `${separator}"${id}":[${mids.join(',')}]`;

@@ -26,14 +26,15 @@ import { type ApprovalDeps, waitsForSecond } from '../http/secondOperator.ts';
 import type { RouteSpec } from '../http/spec.ts';
 import type { ContractStore, Contracts } from '../markets/contracts.ts';
 import { platformStagesOf } from '../markets/stages.ts';
-import type { ChainFacts } from '../shardlink/chainFacts.ts';
+import type { SettlementFacts } from '../shardlink/settlementFacts.ts';
+import type { SettlementPort } from '../shardlink/settlementPort.ts';
 import type { Views } from '../shardlink/views.ts';
 import type { AlertTest } from './alertTest.ts';
 import type { Drills } from './drills.ts';
 import type { AdminFeed } from './feed.ts';
 import { contractsOf } from './platformRoutes.ts';
 
-const FIXED_ON_CHAIN = [
+const OF_DEPLOYED_MARKETS = [
   ['market_factory_address', 'marketFactory'],
   ['usdc_address', 'usdc'],
   ['ctf_address', 'ctf'],
@@ -41,8 +42,8 @@ const FIXED_ON_CHAIN = [
 ] as const;
 
 type AdminPlatformDeps = ApprovalDeps & {
-  /** Null without a chain. */
-  readonly chain: Pick<ChainFacts, 'successorProblem'> | null;
+  readonly settlement: Pick<SettlementPort, 'deploysMarkets'>;
+  readonly settlementFacts: Pick<SettlementFacts, 'successorProblem'>;
   readonly platform: Platform;
   readonly contracts: ContractStore;
   readonly rotation: ContractRotation;
@@ -168,14 +169,15 @@ async function changeContracts(call: CallOf<typeof CHANGE_CONTRACTS>, deps: Admi
     return;
   }
   // The markets' conditions belong to their factory and their tokens to its USDC, and settlement calls both.
-  const fixed =
-    deps.chain !== null ? FIXED_ON_CHAIN.find(([, name]) => target[name] !== contracts.current[name]) : undefined;
+  const fixed = deps.settlement.deploysMarkets
+    ? OF_DEPLOYED_MARKETS.find(([, name]) => target[name] !== contracts.current[name])
+    : undefined;
   if (fixed !== undefined) {
     refuseField(call, fixed[0], 'as it is: markets on a chain keep their contracts', call.body[fixed[0]]);
     return;
   }
   const isKnown = rotation.isKnown(target);
-  const refusal = isKnown || deps.chain === null ? null : await refuseSuccessor(target.exchange, deps.chain);
+  const refusal = isKnown ? null : await refuseSuccessor(target.exchange, deps.settlementFacts);
   if (refusal !== null) return refuse(call, refusal);
   if (!isKnown && waitsForSecond(call, deps, 'contracts', { kind: 'contracts', ...storedContracts(target) })) return;
   call.before = contractsOf(contracts.current);

@@ -30,7 +30,7 @@ import { ID_PARAM } from '../http/pathParams.ts';
 import { ok, refuse, refuseField } from '../http/respond.ts';
 import { type CallOf, type Route, route } from '../http/route.ts';
 import type { RouteSpec } from '../http/spec.ts';
-import type { ChainFacts } from '../shardlink/chainFacts.ts';
+import type { SettlementFacts } from '../shardlink/settlementFacts.ts';
 import type { Views } from '../shardlink/views.ts';
 
 type AdminUserDeps = {
@@ -40,7 +40,7 @@ type AdminUserDeps = {
   readonly views: Views;
   readonly clock: Clock;
   /** Null if the ledger settles itself. */
-  readonly chain: Pick<ChainFacts, 'isDelegate'> | null;
+  readonly settlementFacts: Pick<SettlementFacts, 'isDelegate'>;
 };
 
 const DEFAULT_ROLE = 'user';
@@ -188,7 +188,10 @@ async function addWallet(call: CallOf<typeof ADD_WALLET>, { accounts, accountSta
   ok(call, profileOf(user, accountStates), 201);
 }
 
-async function addDelegate(call: CallOf<typeof ADD_DELEGATE>, { accounts, chain }: AdminUserDeps): Promise<void> {
+async function addDelegate(
+  call: CallOf<typeof ADD_DELEGATE>,
+  { accounts, settlementFacts }: AdminUserDeps,
+): Promise<void> {
   const user = requireUser(call, accounts);
   if (user === null) return;
   const maker = call.body.maker.toLowerCase();
@@ -197,7 +200,7 @@ async function addDelegate(call: CallOf<typeof ADD_DELEGATE>, { accounts, chain 
     refuseField(call, 'maker', 'wallet of this user');
     return;
   }
-  const refusal = await refuseDelegate(maker, signer, { accounts, chain });
+  const refusal = await refuseDelegate(maker, signer, { accounts, settlementFacts });
   if (refusal !== null) return refuse(call, refusal);
   accounts.addDelegate(maker, signer);
   await accounts.durable();

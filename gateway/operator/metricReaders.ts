@@ -58,7 +58,7 @@ function ofMember<N extends Single>(read: (member: Member) => number | null): Re
 /** A metric of the chain: absent without a chain, and before settlement has reported. */
 function ofChain<N extends Single>(read: (health: SettlementHealth) => number): Reader<N> {
   return ({ settlement }, observe) => {
-    const latest = settlement?.latest ?? null;
+    const latest = settlement.latest;
     if (latest !== null) observe({} as LabelsOf<N>, read(latest) as ValueOf<N>);
   };
 }
@@ -231,24 +231,24 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   exchange_fiat_differences: single(({ fiat }) => fiat.statementRows.openCount),
   exchange_fiat_claims_dollars: single(({ fiat }) => fiat.statementRows.claimMicro / MICRO_PER_USDC),
   exchange_settlement_healthy: ({ settlement }, observe) => {
-    if (settlement !== null) observe({}, Number(settlement.unhealthy === null));
+    if (settlement.isReported) observe({}, Number(settlement.unhealthy === null));
   },
   exchange_settlement_node_connected: ({ settlement }, observe) => {
-    if (settlement !== null) observe({}, Number(settlement.isConnected));
+    if (settlement.isReported) observe({}, Number(settlement.isConnected));
   },
   exchange_settlement_node_well: ({ settlement }, observe) => {
-    for (const { node, state } of settlement?.latest?.nodes ?? []) observe({ node }, Number(state === 'well'));
+    for (const { node, state } of settlement.latest?.nodes ?? []) observe({ node }, Number(state === 'well'));
   },
   exchange_settlement_node_differences_total: ({ settlement }, observe) => {
-    for (const { node, differences } of settlement?.latest?.nodes ?? []) observe({ node }, differences);
+    for (const { node, differences } of settlement.latest?.nodes ?? []) observe({ node }, differences);
   },
   exchange_settlement_waits_for_log: ofChain(({ isWaitingForLog }) => Number(isWaitingForLog)),
   exchange_settlement_head_age_seconds: ({ settlement }, observe) => {
-    const ageMs = settlement?.latest?.headAgeMs ?? null;
+    const ageMs = settlement.latest?.headAgeMs ?? null;
     if (ageMs !== null) observe({}, ageMs / 1000);
   },
   exchange_settlement_block: ({ settlement }, observe) => {
-    const latest = settlement?.latest ?? null;
+    const latest = settlement.latest;
     if (latest === null) return;
     observe({ block: 'newest' }, latest.headNumber);
     observe({ block: 'final' }, latest.finalizedNumber);
@@ -257,7 +257,7 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   },
   exchange_settlement_behind_records: ofChain(({ behind }) => behind),
   exchange_settlement_work: ({ settlement }, observe) => {
-    for (const [status, count] of Object.entries(settlement?.latest?.unsettled ?? {})) observe({ status }, count);
+    for (const [status, count] of Object.entries(settlement.latest?.unsettled ?? {})) observe({ status }, count);
   },
   exchange_settlement_oldest_trade_seconds: ofChain(({ oldestTradeMs }) => oldestTradeMs / 1000),
   exchange_settlement_oldest_work_seconds: ofChain(({ oldestWorkMs }) => oldestWorkMs / 1000),
@@ -269,7 +269,7 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   exchange_settlement_at_most_fee: ofChain(({ isAtMostFee }) => Number(isAtMostFee)),
   exchange_settlement_differences: ofChain(({ differences }) => differences),
   exchange_settlement_waiting: ({ settlement }, observe) => {
-    const latest = settlement?.latest ?? null;
+    const latest = settlement.latest;
     if (latest === null) return;
     observe({ for: 'deposit' }, latest.waiting);
     observe({ for: 'wallet' }, latest.withoutWallet);
@@ -277,19 +277,19 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
     observe({ for: 'bound' }, latest.heldUpPayments - latest.refusedPayments);
   },
   exchange_settlement_decisions: ({ settlement }, observe) => {
-    for (const [state, count] of Object.entries(settlement?.latest?.decisions.counts ?? {})) observe({ state }, count);
+    for (const [state, count] of Object.entries(settlement.latest?.decisions.counts ?? {})) observe({ state }, count);
   },
   exchange_settlement_may_propose: ofChain(({ decisions }) => Number(decisions.mayPropose)),
   exchange_settlement_foreign_proposals: ofChain(({ decisions }) => decisions.foreign.length),
   exchange_settlement_balances_compared_total: ofChain(({ compared }) => compared),
   exchange_settlement_key_balance: ({ settlement }, observe) => {
-    for (const { job, wei } of settlement?.latest?.balances ?? []) {
+    for (const { job, wei } of settlement.latest?.balances ?? []) {
       if (wei !== null) observe({ key: job }, Number(wei) / WEI_PER_COIN);
     }
   },
   exchange_settlement_key_low: ({ settlement }, observe) => {
-    const low = settlement?.lowKeys ?? [];
-    for (const { job, wei } of settlement?.latest?.balances ?? []) {
+    const low = settlement.lowKeys;
+    for (const { job, wei } of settlement.latest?.balances ?? []) {
       if (wei !== null) observe({ key: job }, Number(low.includes(job)));
     }
   },

@@ -10,7 +10,6 @@ import type { Limiter } from '../access/limiter.ts';
 import type { LoopDelay } from '../base/loopDelay.ts';
 import type { MemberRole } from '../base/memberRole.ts';
 import type { MemoryUse } from '../base/memoryUse.ts';
-import type { ChainHealth } from '../chain/health.ts';
 import type { BadSignatures } from '../http/badSignatures.ts';
 import type { LongAnswers } from '../http/longAnswers.ts';
 import type { RequestCounts } from '../http/requestCounts.ts';
@@ -18,6 +17,7 @@ import type { RequestMeters } from '../http/requestMeters.ts';
 import type { ShardLoad } from '../shardlink/lane.ts';
 import type { MarketViews } from '../shardlink/marketViews.ts';
 import type { ReplyTimes } from '../shardlink/replyTimes.ts';
+import type { SettlementStanding } from '../shardlink/settlementPort.ts';
 import type { DataFiles } from './dataFiles.ts';
 import type { DiskGuard } from './diskGuard.ts';
 import type { ProjectorLag } from './projectorLag.ts';
@@ -103,8 +103,7 @@ export type MetricsSources = {
   readonly keptAnswers: () => { readonly rows: number; readonly bytes: number };
   /** Null without a cluster. */
   readonly member: Member | null;
-  /** Null without a chain. */
-  readonly settlement: Pick<ChainHealth, 'latest' | 'unhealthy' | 'isConnected' | 'lowKeys'> | null;
+  readonly settlement: SettlementStanding;
   /** Positions of the read model that had to be corrected. */
   readonly positionDifferences: () => number;
   /** Lines of the log that were dropped because nothing read them in time. */

@@ -141,8 +141,8 @@ function shardOf(metrics: MetricsSources, shard: number): Operations['shards'][n
 type SettlementState = NonNullable<Operations['settlement']>;
 
 function settlementOf({ settlement }: MetricsSources): Operations['settlement'] {
-  const latest = settlement?.latest ?? null;
-  if (settlement === null || latest === null) return null;
+  const { latest } = settlement;
+  if (latest === null) return null;
   return {
     reason: settlement.unhealthy,
     problem: latest.problem,

@@ -17,10 +17,8 @@ import { FEE_ACCOUNT, STAGE_NAMES } from '../../shared/base/codes.ts';
 import { sumToDecimal, unitsToDecimal } from '../../shared/base/units.ts';
 import { shownAddress } from '../../shared/crypto/checksumAddress.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION } from '../../shared/crypto/eip712.ts';
-import type { ChainBounds } from '../account/chainBounds.ts';
 import type { Config } from '../base/config.ts';
 import type { Platform } from '../base/platform.ts';
-import type { ChainHealth } from '../chain/health.ts';
 import { ok, okAs } from '../http/respond.ts';
 import { type Route, route } from '../http/route.ts';
 import type { RouteSpec } from '../http/spec.ts';
@@ -28,6 +26,7 @@ import type { Catalog } from '../markets/catalog.ts';
 import type { ContractStore, Contracts } from '../markets/contracts.ts';
 import { platformStage } from '../markets/stages.ts';
 import type { Volumes } from '../markets/volumes.ts';
+import type { SettlementPort } from '../shardlink/settlementPort.ts';
 import type { Views } from '../shardlink/views.ts';
 import { METRICS } from './metricTable.ts';
 
@@ -43,8 +42,7 @@ type PlatformDeps = {
   readonly readiness: () => Readiness;
   readonly role: () => RoleFields;
   /** Null if the exchange keeps the funds itself. */
-  readonly chainHealth: Pick<ChainHealth, 'isConnected'> | null;
-  readonly chainBounds: Pick<ChainBounds, 'shown'> | null;
+  readonly settlement: Pick<SettlementPort, 'bounds' | 'standing'>;
 };
 
 const OUTCOME_SLOT_COUNT = 2;
@@ -125,9 +123,8 @@ export function platformRoutes(deps: PlatformDeps): Route[] {
     }),
     route(MEASURE_READINESS, (call) => okAs(call, METRICS_TYPE, readinessMetrics(deps.readiness()))),
     route(CHECK_CHAIN, (call) => {
-      const { chainHealth } = deps;
-      if (chainHealth === null) ok(call, { status: 'connected', mode: 'ledger' });
-      else if (chainHealth.isConnected) ok(call, { status: 'connected' });
+      const { isConnected, isReported } = deps.settlement.standing;
+      if (isConnected) ok(call, { status: 'connected', ...(isReported ? {} : { mode: 'ledger' }) });
       else ok(call, { status: 'disconnected' }, SERVICE_UNAVAILABLE);
     }),
     route(SHOW_TIME, (call) => ok(call, { time: Math.floor(deps.clock.nowMs() / 1000) })),
@@ -174,7 +171,7 @@ function platformConfig(deps: PlatformDeps): PlatformConfig {
       chainId: addresses.chain_id,
       verifyingContract: addresses.exchange_address,
     },
-    ...deps.chainBounds?.shown,
+    ...deps.settlement.bounds.shown,
   };
 }
 

@@ -17,7 +17,7 @@ import type { Catalog } from '../markets/catalog.ts';
 import { readMarketPatch } from '../markets/catalogPatches.ts';
 import type { Contracts } from '../markets/contracts.ts';
 import type { MarketCommands } from '../markets/marketCommands.ts';
-import type { ChainFacts } from '../shardlink/chainFacts.ts';
+import type { SettlementFacts } from '../shardlink/settlementFacts.ts';
 import type { Views } from '../shardlink/views.ts';
 
 type ApprovedChangesDeps = {
@@ -29,8 +29,7 @@ type ApprovedChangesDeps = {
   readonly rotation: ContractRotation;
   readonly failedTrades: FailedTrades;
   readonly clock: Clock;
-  /** Null without a chain. */
-  readonly chain: Pick<ChainFacts, 'successorProblem'> | null;
+  readonly settlementFacts: Pick<SettlementFacts, 'successorProblem'>;
 };
 
 type RequestOf<K extends ApprovalRequest['kind']> = Extract<ApprovalRequest, { readonly kind: K }>;
@@ -83,7 +82,7 @@ async function decide(
 
 async function rotate(
   request: RequestOf<'contracts'>,
-  { rotation, chain }: ApprovedChangesDeps,
+  { rotation, settlementFacts }: ApprovedChangesDeps,
 ): Promise<Refusal | null> {
   const target: Contracts = {
     chainId: request.chain_id,
@@ -95,7 +94,7 @@ async function rotate(
   };
   // The chain may have changed since the change was requested. A rotation that has begun is finished whatever the chain
   // says.
-  const refusal = chain === null || rotation.isKnown(target) ? null : await refuseSuccessor(target.exchange, chain);
+  const refusal = rotation.isKnown(target) ? null : await refuseSuccessor(target.exchange, settlementFacts);
   // An approved change is tried again until the chain says whether it may be carried out.
   if (refusal !== null) return refusal.row === ERRORS.CONFLICT ? refusal : { row: ERRORS.ENGINE_BUSY };
   const code = await rotation.rotate(target);

@@ -11,7 +11,6 @@ import { Authenticator } from '../access/authenticator.ts';
 import type { ConnectionLimits } from '../access/connectionLimits.ts';
 import type { Limiter } from '../access/limiter.ts';
 import { NonceMemory } from '../access/nonces.ts';
-import { ChainBounds } from '../account/chainBounds.ts';
 import { LoopDelay } from '../base/loopDelay.ts';
 import { BOOTSTRAP } from '../base/principal.ts';
 import type { FrontImage } from '../front/threadOptions.ts';
@@ -37,9 +36,9 @@ import { RefusedLogins } from '../operator/refusedLogins.ts';
 import { ServedCertificate } from '../operator/servedCertificate.ts';
 import { statsOf } from '../operator/stats.ts';
 import { Answers } from '../shardlink/answers.ts';
-import { ChainFacts } from '../shardlink/chainFacts.ts';
 import { IdempotencyStage } from '../shardlink/idempotencyStage.ts';
 import { KeysInFlight } from '../shardlink/keysInFlight.ts';
+import { SettlementFacts } from '../shardlink/settlementFacts.ts';
 import { STREAM_PATH } from '../stream/limits.ts';
 import { Stream } from '../stream/stream.ts';
 import { PageFiles } from '../web/pageFiles.ts';
@@ -110,7 +109,7 @@ export class Edge {
       control: stores.control,
       log,
       publicUrl: () => config.publicUrl ?? options.baseUrl(),
-      chainLink: options.chainLink,
+      settlement: options.settlement.port,
     });
     this.fiatParts = openFiat({
       ...options,
@@ -227,7 +226,7 @@ export class Edge {
   }
 
   #makeServer(): HttpServer {
-    const { config, clock, log, stores, trading, lifecycle, member, chainHealth } = this.#options;
+    const { config, clock, log, stores, trading, lifecycle, member, settlement } = this.#options;
     const { keys, operators, platform, tradingTimeouts, onlineAccounts } = stores.control;
     return new HttpServer({
       config,
@@ -251,7 +250,7 @@ export class Edge {
       areOrdersUnderway: () => trading.link.inFlight > 0,
       changes: stores.control.records,
       isPaused: () => platform.paused,
-      placingRefusal: () => this.#drills.refusal ?? chainHealth?.refusal ?? null,
+      placingRefusal: () => this.#drills.refusal ?? settlement.port.standing.refusal,
       isDiskLow: () => this.disk.isLow,
       onSigned: (account, nowMs) => onlineAccounts.note(account, nowMs),
       timeoutEndMs: (account, nowMs) => tradingTimeouts.activeTimeout(account, nowMs)?.endsMs ?? 0,
@@ -265,7 +264,7 @@ export class Edge {
   }
 
   #readiness(): Readiness {
-    return readinessOf(this.#options, this.clockWatch);
+    return readinessOf({ ...this.#options, standing: this.#options.settlement.port.standing }, this.clockWatch);
   }
 
   #bounds(): ReturnType<typeof boundsOf> {
@@ -280,7 +279,7 @@ export class Edge {
   }
 
   #metricsSources(): MetricsSources {
-    const { stores, trading, threads, clock, member, chainHealth, lines } = this.#options;
+    const { stores, trading, threads, clock, member, settlement, lines } = this.#options;
     const meters = this.#meters;
     return {
       link: trading.link,
@@ -320,7 +319,7 @@ export class Edge {
       controlReserveBytes: () => stores.control.reserve.leftBytes(),
       keptAnswers: () => this.answers.kept,
       areAnswersFull: () => this.answers.isDiskFull,
-      ...{ member, settlement: chainHealth },
+      ...{ member, settlement: settlement.port.standing },
       positionDifferences: () => threads.positionDifferences,
       droppedLogLines: () => lines.dropped,
       certificateEndMs: () => this.#certificate.endMs,
@@ -330,17 +329,8 @@ export class Edge {
     };
   }
 
-  #chainBounds(): ChainBounds | null {
-    const { config, clock, chainHealth } = this.#options;
-    if (config.chain === null || chainHealth === null) return null;
-    return new ChainBounds(config.chain, clock, {
-      hasAgreed: () => chainHealth.hasAgreed,
-      report: () => chainHealth.latest,
-    });
-  }
-
   #routes(): Route[] {
-    const { config, clock, log, stores, trading, feed, chainHealth, chainLink, onError } = this.#options;
+    const { config, clock, log, stores, trading, feed, settlement, onError } = this.#options;
     const { control, views, queries, volumes } = stores;
     const isDemoDirectory = isDemo(config, stores.isNew);
     const { marketCommands, funding, restrictions, groups, engine, deadMansSwitch, deployment, rotation, fourEyes } =
@@ -382,10 +372,8 @@ export class Edge {
       readiness: () => this.#readiness(),
       role: () => this.#options.member?.fields ?? {},
       cluster: this.#options.cluster,
-      chainHealth,
-      chainBounds: this.#chainBounds(),
-      chain: chainLink && new ChainFacts(chainLink),
-      chainLink,
+      settlement: settlement.port,
+      settlementFacts: new SettlementFacts(settlement.port),
       isDiskLow: () => this.disk.isLow,
       onError,
     });

@@ -5,11 +5,10 @@ import type { Config } from '../base/config.ts';
 import type { Lines } from '../base/lineOutput.ts';
 import type { Logger } from '../base/log.ts';
 import type { MemberRole } from '../base/memberRole.ts';
-import type { ChainHealth } from '../chain/health.ts';
 import type { ClusterControl } from '../operator/clusterControl.ts';
 import type { AdminFeed } from '../operator/feed.ts';
-import type { ChainLink } from '../shardlink/settlementLink.ts';
 import type { Lifecycle } from './lifecycle.ts';
+import type { SettlementSide } from './settlementSide.ts';
 import type { ShardThreads } from './shardThreads.ts';
 import type { Stores } from './stores.ts';
 import type { Trading } from './trading.ts';
@@ -40,9 +39,7 @@ export type EdgeOptions = {
   readonly onRefused?: (why: string) => void;
   /** Null: rate limits are counted in this process. */
   readonly sharedCounters: RedisCounterStore | null;
-  /** Null without a chain. */
-  readonly chainHealth: ChainHealth | null;
-  readonly chainLink: ChainLink | null;
+  readonly settlement: SettlementSide;
   /** The URL at which this machine reaches the server; known once it listens. */
   readonly baseUrl: () => string;
   /** Called if a request fails after its handler has ended, and still has to be answered. */

@@ -45,6 +45,7 @@ import { isOfCluster, openMember } from './membership.ts';
 import { PeriodicTasks } from './periodic.ts';
 import { awaitFirstKeys, awaitNonceWindow, awaitReadModel, requireContracts, sayWaits } from './readiness.ts';
 import { Rehearsal } from './rehearsal.ts';
+import { chainSide, LEDGER_SIDE } from './settlementSide.ts';
 import { SettlementThread } from './settlementThread.ts';
 import { Stores } from './stores.ts';
 import { Trading } from './trading.ts';
@@ -139,10 +140,11 @@ export class Exchange {
         ...{ secrets, config, stores, clock, log, feed, replication },
         onContradiction: onFatal,
       });
-    const chain = { chainLink: this.#settlement?.link ?? null, chainHealth: this.#settlement?.health ?? null };
+    const settlement =
+      this.#settlement === null ? LEDGER_SIDE : chainSide(this.#settlement, config.chain!, options.clock);
     const onError = (error: unknown, context: unknown): void => this.#answerFailed(error, context);
     this.trading = new Trading({
-      ...{ stores, clock, log, feed, lifecycle, ...chain },
+      ...{ stores, clock, log, feed, lifecycle, settlement },
       defaultFeeBps: config.feeBps,
       waitingPlacements: waitingPlacements(config.verifier),
       cluster: member && { order: member.order, onNumbered: (position) => member.numbered(position) },
@@ -173,7 +175,7 @@ export class Exchange {
       cluster: member && new ClusterControl(config.cluster!.member, member),
       ...(member === null ? {} : { onRefused }),
       sharedCounters,
-      ...chain,
+      settlement,
       baseUrl: () => this.baseUrl,
       onError,
     });

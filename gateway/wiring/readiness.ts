@@ -87,8 +87,7 @@ type ReadinessSources = {
   readonly threads: { readonly shards: { problem(): string | null }; readonly readModelProblem: string | null };
   /** Null without a cluster. */
   readonly member: Pick<MemberRole, 'fields' | 'problem'> | null;
-  /** Null without a chain. */
-  readonly chainHealth: { readonly unhealthy: unknown } | null;
+  readonly standing: { readonly unhealthy: unknown };
   /** Null where rate limits are counted in this process alone. */
   readonly sharedCounters: { readonly isAnswering: boolean } | null;
 };
@@ -98,7 +97,7 @@ type ReadinessSources = {
  * settlement refuses orders, the exchange is ready for everything else: the status stays, and the reason says so.
  */
 export function readinessOf(
-  { lifecycle, threads, member, chainHealth, sharedCounters }: ReadinessSources,
+  { lifecycle, threads, member, standing, sharedCounters }: ReadinessSources,
   clockWatch: Pick<ClockWatch, 'problem'>,
 ): Readiness {
   const role = member?.fields;
@@ -107,6 +106,6 @@ export function readinessOf(
   const problem = ofThreads ?? (sharedCounters?.isAnswering === false ? UNCOUNTED : null);
   const reason = lifecycle.isReady ? problem : null;
   if (reason !== null) return { status: 'degraded', reason, ...role };
-  const isUnsettled = lifecycle.isReady && chainHealth !== null && chainHealth.unhealthy !== null;
+  const isUnsettled = lifecycle.isReady && standing.unhealthy !== null;
   return { status: lifecycle.phase, ...(isUnsettled ? { reason: UNSETTLED } : {}), ...role };
 }

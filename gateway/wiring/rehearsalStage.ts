@@ -22,6 +22,7 @@ import { Flow, sendAll, type Trader } from './rehearsal/flow.ts';
 import { QuickSigner } from './rehearsal/quickSigner.ts';
 import { RecordSocket, STREAM_PATH, upgradeRequest } from './rehearsal/recordSocket.ts';
 import { takeTour } from './rehearsal/tour.ts';
+import { LEDGER_SIDE } from './settlementSide.ts';
 import { ShardFronts } from './shardFronts.ts';
 import type { Stores } from './stores.ts';
 import { Trading } from './trading.ts';
@@ -81,8 +82,7 @@ export class Stage {
       // There is no read model and no history.
       privateSource: { privateTail: async (_shard, start) => ({ start, records: [], isLast: true }) },
       onHandlerError: onError,
-      chainLink: null,
-      chainHealth: null,
+      settlement: LEDGER_SIDE,
       isAccepting: () => true,
       onFatal: onError,
     });
@@ -106,8 +106,7 @@ export class Stage {
       member: null,
       cluster: null,
       sharedCounters: null,
-      chainHealth: null,
-      chainLink: null,
+      settlement: LEDGER_SIDE,
       baseUrl: () => '',
       onError,
     });

@@ -3,7 +3,6 @@ import type { Readiness, RoleFields } from '../../shared/api/platform.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { FourEyes } from '../access/fourEyes.ts';
 import type { Limiter } from '../access/limiter.ts';
-import type { ChainBounds } from '../account/chainBounds.ts';
 import type { Funding } from '../account/funding.ts';
 import type { OAuthStates } from '../account/oauthState.ts';
 import type { OidcProvider } from '../account/oidcProvider.ts';
@@ -21,7 +20,6 @@ import type { ContractRotation } from '../chain/contractRotation.ts';
 import type { MarketDeployment } from '../chain/deployment.ts';
 import { deployRoutes } from '../chain/deployRoutes.ts';
 import type { FailedTrades } from '../chain/failedTrades.ts';
-import type { ChainHealth } from '../chain/health.ts';
 import { adminFiatRoutes } from '../fiat/adminFiatRoutes.ts';
 import { fiatStatementRoutes } from '../fiat/adminFiatStatementsRoutes.ts';
 import type { Fiat } from '../fiat/fiat.ts';
@@ -68,9 +66,9 @@ import type { Metrics } from '../operator/metrics.ts';
 import { metricsRoutes } from '../operator/metricsRoutes.ts';
 import type { OperationsReport } from '../operator/operations.ts';
 import { platformRoutes } from '../operator/platformRoutes.ts';
-import type { ChainFacts } from '../shardlink/chainFacts.ts';
 import type { ShardClient } from '../shardlink/client.ts';
-import type { ChainLink } from '../shardlink/settlementLink.ts';
+import type { SettlementFacts } from '../shardlink/settlementFacts.ts';
+import type { SettlementPort } from '../shardlink/settlementPort.ts';
 import type { Views } from '../shardlink/views.ts';
 import { asyncApiDocument } from '../stream/asyncapi.ts';
 import type { Stream } from '../stream/stream.ts';
@@ -143,11 +141,8 @@ type RouteTableDeps = {
   readonly role: () => RoleFields;
   /** Null without a cluster. */
   readonly cluster: ClusterControl | null;
-  /** Null without a chain. */
-  readonly chainHealth: ChainHealth | null;
-  readonly chainBounds: ChainBounds | null;
-  readonly chainLink: ChainLink | null;
-  readonly chain: ChainFacts | null;
+  readonly settlement: SettlementPort;
+  readonly settlementFacts: SettlementFacts;
   readonly isDiskLow: () => boolean;
   /** Answers a call whose handler has failed. */
   readonly onError: (error: unknown, call: Call) => void;
@@ -163,7 +158,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...pageRoutes(deps.pageFiles),
     ...metricsRoutes(deps.metrics),
     ...routesOfMarkets(parts),
-    ...orderRoutes({ ...parts, accounts: deps.chain === null ? accounts : escrowGrants(accounts) }),
+    ...orderRoutes({ ...parts, accounts: deps.settlement.holdsFunds ? escrowGrants(accounts) : accounts }),
     ...heartbeatRoutes(deps.deadMansSwitch),
     ...tradingTimeoutRoutes(parts),
     ...adminOpenOrderRoutes(parts),
@@ -186,7 +181,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
 
 /** Returns the parts of the exchange by the names that groups of routes have for them. */
 function partsOf(deps: RouteTableDeps) {
-  const { config, clock, control, views, volumes, chainLink, queries, sharedAnswers } = deps;
+  const { config, clock, control, views, volumes, queries, sharedAnswers } = deps;
   const { catalog, contracts } = control;
   const responses = new MarketResponses({
     catalog,
@@ -206,7 +201,6 @@ function partsOf(deps: RouteTableDeps) {
     trustProxy: config.trustProxy,
     defaultFeeBps: config.feeBps,
     approvalAboveMicro: config.approvalAboveMicro,
-    isOnChain: chainLink !== null,
     comparedChain: () => comparedChain({ ...control, ...deps }),
     needsWallet: (wallet: string): boolean => deps.fiatParts.fiat.service.needsWallet(wallet),
   };
@@ -220,7 +214,8 @@ function adminExchangeRoutes(deps: RouteTableDeps, approvalDeps: ApprovalDeps): 
     ...adminPlatformRoutes({
       ...approvalDeps,
       platform,
-      chain: deps.chain,
+      settlement: deps.settlement,
+      settlementFacts: deps.settlementFacts,
       contracts,
       rotation: deps.rotation,
       drills: deps.drills,

@@ -10,14 +10,9 @@ import { FourEyes } from '../access/fourEyes.ts';
 import { Funding, type FundsEngine } from '../account/funding.ts';
 import { Restrictions } from '../account/restrictions.ts';
 import type { Logger } from '../base/log.ts';
-import { followDecisions } from '../chain/chainDecisions.ts';
-import { ChainDeployment } from '../chain/chainDeployment.ts';
-import { followChain } from '../chain/chainMoney.ts';
-import { ContractFloors } from '../chain/contractFloors.ts';
 import { ContractRotation } from '../chain/contractRotation.ts';
-import { Deployment, ledgerDeployer, type MarketDeployment } from '../chain/deployment.ts';
+import type { MarketDeployment } from '../chain/deployment.ts';
 import { FailedTrades } from '../chain/failedTrades.ts';
-import type { ChainHealth } from '../chain/health.ts';
 import { CatalogueImport } from '../markets/catalogueImport.ts';
 import { MarketCommands } from '../markets/marketCommands.ts';
 import { MarketTrades } from '../markets/marketTrades.ts';
@@ -25,17 +20,17 @@ import { ReliedTerms } from '../markets/reliedTerms.ts';
 import { StageCommands } from '../markets/stages.ts';
 import type { AdminFeed } from '../operator/feed.ts';
 import { contractsOf } from '../operator/platformRoutes.ts';
-import { ChainFacts } from '../shardlink/chainFacts.ts';
 import { ShardClient } from '../shardlink/client.ts';
 import { ShardLink } from '../shardlink/link.ts';
 import { Outbox } from '../shardlink/outbox.ts';
-import type { ChainLink } from '../shardlink/settlementLink.ts';
+import { SettlementFacts } from '../shardlink/settlementFacts.ts';
 import { type FeedsInCluster, StreamFeeds } from '../stream/feeds.ts';
 import type { PrivateSource } from '../stream/privateIntake.ts';
 import { DeadMansSwitch } from '../trading/deadMansSwitch.ts';
 import { GroupCommands } from '../trading/groupCommands.ts';
 import { approvedChanges } from './approvedChanges.ts';
 import type { Lifecycle } from './lifecycle.ts';
+import type { SettlementSide } from './settlementSide.ts';
 import type { Stores } from './stores.ts';
 
 type TradingOptions = {
@@ -54,9 +49,7 @@ type TradingOptions = {
   /** A reply handler has failed: the request in `context` has to be answered. */
   readonly onHandlerError: (error: unknown, context: unknown) => void;
   readonly onFatal: (error: unknown) => void;
-  /** Null without a chain. */
-  readonly chainLink: ChainLink | null;
-  readonly chainHealth: ChainHealth | null;
+  readonly settlement: SettlementSide;
   /** True while the exchange accepts good heartbeats. */
   readonly isAccepting: () => boolean;
 };
@@ -83,7 +76,7 @@ export class Trading {
 
   constructor(options: TradingOptions) {
     const { stores, clock, log, feed, lifecycle, waitingPlacements, onHandlerError, onFatal } = options;
-    const { chainLink, cluster, privateSource = stores.queries } = options;
+    const { settlement, cluster, privateSource = stores.queries } = options;
     const { control, views, privateLog, progress } = stores;
     const { shards } = control;
     this.#log = log;
@@ -100,7 +93,7 @@ export class Trading {
     this.link = new ShardLink({ shards, views, waitingPlacements, clock, ...linked });
     this.engine = new ShardClient(this.link);
     this.outbox = new Outbox(shards, this.engine);
-    const trades = chainLink && new MarketTrades(chainLink);
+    const trades = new MarketTrades(settlement.port);
     this.terms = new ReliedTerms({ views, volumes: stores.volumes, audit: stores.audit, log });
     const isReliedOn = this.terms.isReliedOn.bind(this.terms);
     this.marketCommands = new MarketCommands(control.catalog, views.markets, this.engine, clock, isReliedOn, trades);
@@ -112,7 +105,7 @@ export class Trading {
         return this.engine.funds(account, withFee(kind, feeMicro), amountMicro, reference, sets);
       },
     };
-    this.funding = new Funding(control.movements, fundsEngine, control.accountStates, clock, chainLink !== null);
+    this.funding = new Funding(control.movements, fundsEngine, control.accountStates, clock, settlement.port);
     this.restrictions = new Restrictions({
       outbox: this.outbox,
       engine: this.engine,
@@ -122,7 +115,7 @@ export class Trading {
       views,
       clock,
     });
-    if (chainLink !== null) this.#followChain(options, chainLink);
+    settlement.follow({ ...this, stores, feed, log });
     this.groups = new GroupCommands(control.orderGroups, views, this.engine, shards);
     this.deadMansSwitch = new DeadMansSwitch({
       outbox: this.outbox,
@@ -143,18 +136,9 @@ export class Trading {
         feed.publish('contracts_changed', contractsOf(contracts));
       },
     });
-    const marketFactory = (): string => control.contracts.current.marketFactory;
-    const { catalog } = control;
-    this.deployment =
-      chainLink === null
-        ? new Deployment({ catalog, deployer: ledgerDeployer(marketFactory), clock, log })
-        : new ChainDeployment({ catalog, link: chainLink, marketFactory, clock, log });
-    chainLink?.onNews('delegateEnded', async ({ maker, signer }) => {
-      await this.restrictions.removeDelegate(maker, signer);
-      await control.accounts.durable();
-    });
-    this.failedTrades = new FailedTrades(chainLink, this.engine);
-    this.fourEyes = this.#makeFourEyes(stores, clock, chainLink && new ChainFacts(chainLink));
+    this.deployment = settlement.deployment({ stores, clock, log });
+    this.failedTrades = new FailedTrades(settlement.port, this.engine);
+    this.fourEyes = this.#makeFourEyes(stores, clock, new SettlementFacts(settlement.port));
     views.markets.statusChanged.subscribe(({ market, status }) => {
       feed.publish('market_status', { market_id: views.markets.id(market), status: MARKET_STATUS_NAMES[status] });
     });
@@ -186,15 +170,6 @@ export class Trading {
     });
   }
 
-  #followChain({ stores, log, chainHealth, feed }: TradingOptions, link: ChainLink): void {
-    const { accounts, catalog, movements, platform } = stores.control;
-    followDecisions({ link, catalog, marketCommands: this.marketCommands, audit: stores.audit, feed, log });
-    const contractFloors = new ContractFloors({
-      ...{ link, health: chainHealth!, accounts, platform, log, restrictions: this.restrictions },
-    });
-    followChain({ ...this, link, accounts, movements, markets: stores.views.markets, contractFloors, log });
-  }
-
   #makeStages({ stores }: TradingOptions): StageCommands {
     return new StageCommands({
       states: stores.views.markets,
@@ -203,7 +178,7 @@ export class Trading {
     });
   }
 
-  #makeFourEyes({ control, views, audit }: Stores, clock: Clock, chain: ChainFacts | null): FourEyes {
+  #makeFourEyes({ control, views, audit }: Stores, clock: Clock, settlementFacts: SettlementFacts): FourEyes {
     const { accounts, approvals, catalog, operators } = control;
     const { failedTrades, funding, marketCommands, rotation } = this;
     const log = this.#log;
@@ -211,7 +186,7 @@ export class Trading {
       approvals,
       operators,
       carryOut: approvedChanges({
-        ...{ accounts, catalog, views, funding, marketCommands, rotation, failedTrades, clock, chain },
+        ...{ accounts, catalog, views, funding, marketCommands, rotation, failedTrades, clock, settlementFacts },
       }),
       clock,
       log,

@@ -15,7 +15,7 @@ import type { Config } from '../base/config.ts';
 import { isLoopback } from '../base/exposure.ts';
 import type { Logger } from '../base/log.ts';
 import type { OwnPages } from '../http/cookies.ts';
-import type { ChainLink } from '../shardlink/settlementLink.ts';
+import type { SettlementPort } from '../shardlink/settlementPort.ts';
 import { Tickets } from '../stream/tickets.ts';
 import type { Control } from './control.ts';
 
@@ -38,8 +38,7 @@ type UserSessionsOptions = {
   readonly log: Logger;
   /** The origin at which browsers reach the exchange; known once it listens. */
   readonly publicUrl: () => string;
-  /** Null without a chain. */
-  readonly chainLink: ChainLink | null;
+  readonly settlement: Pick<SettlementPort, 'ask'>;
 };
 
 export class UserSessions {
@@ -62,7 +61,7 @@ export class UserSessions {
   /** By provider: when the log last said that it is down. */
   readonly #downMs = new Map<string, number>();
 
-  constructor({ config, clock, control, log, publicUrl, chainLink }: UserSessionsOptions) {
+  constructor({ config, clock, control, log, publicUrl, settlement }: UserSessionsOptions) {
     const { accounts, contracts, identities, notices, tradingTimeouts } = control;
     this.#clock = clock;
     this.#log = log;
@@ -84,8 +83,7 @@ export class UserSessions {
       chainId: () => contracts.current.chainId,
       publicUrl,
       isOwnPage: (origin) => this.pages.isOwn(origin),
-      isSignedByContract:
-        chainLink && ((address, digest, signature) => chainLink.ask('railSigned', { address, digest, signature })),
+      isSignedByContract: (address, digest, signature) => settlement.ask('railSigned', { address, digest, signature }),
     });
     const onDown = (provider: string, error: Error): void => this.#noteDown(provider, error);
     this.privy =

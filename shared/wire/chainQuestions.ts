@@ -25,7 +25,7 @@ type ChainQuestions = OtherQuestions & {
   readonly decide: { readonly ask: DecisionAsk; readonly answer: DecisionAnswer };
   /** The transaction that carries out the claim of a record; null until it is signed. */
   readonly claimTransaction: {
-    readonly ask: { readonly shard: number; readonly sequence: number };
+    readonly ask: { readonly marketId: string; readonly shard: number; readonly sequence: number };
     readonly answer: { readonly hash: string | null };
   };
   /** True once the chain has paid a wallet's tokens of a decided market. */

@@ -368,7 +368,7 @@ test('the thread settles what its journals have, and none is trimmed before', { 
   await eventually('a fee on the chain', async () => (await chain.held(contracts.exchange, USDC)) > 0n);
   assert.deepEqual(await chain.call('exchange', 'markets', [conditionId]), [yes, no], 'its market was deployed for it');
   assert.deepEqual(await link.ask('isClaimed', { wallet: key(1).address, marketId }), { isClaimed: false });
-  assert.deepEqual(await link.ask('claimTransaction', { shard: 0, sequence: 1 }), { hash: null });
+  assert.deepEqual(await link.ask('claimTransaction', { marketId: '', shard: 0, sequence: 1 }), { hash: null });
   assert.equal(exchange.progress.trimmable(0), 5);
   const ended = new Promise((resolve) => worker.once('exit', resolve));
   worker.postMessage('stop');

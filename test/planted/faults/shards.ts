@@ -274,9 +274,16 @@ export const SHARD_FAULTS: readonly Fault[] = [
   {
     name: 'orders are placed while settlement is unhealthy',
     file: 'gateway/wiring/edge.ts',
-    search: 'this.#drills.refusal ?? chainHealth?.refusal ?? null',
+    search: 'this.#drills.refusal ?? settlement.port.standing.refusal',
     replace: 'this.#drills.refusal',
     caughtBy: 'test/chain/server.test.ts',
+  },
+  {
+    name: 'without a chain a wallet is refused the delegate that no contract knows',
+    file: 'gateway/shardlink/settlementPort.ts',
+    search: 'isDelegate: () => ({ isDelegate: true })',
+    replace: 'isDelegate: () => ({ isDelegate: false })',
+    caughtBy: 'test/unit/gateway/shardlink/settlementPort.test.ts',
   },
   {
     name: 'a reader takes every field of a record to be as old as the record',

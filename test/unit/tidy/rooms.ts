@@ -35,7 +35,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'gateway/base', own: '', shared: 'api base client crypto records wire' },
   { room: 'gateway/access', own: 'base', shared: 'api base crypto records' },
   { room: 'gateway/http', own: 'access base', shared: 'api base crypto' },
-  { room: 'gateway/shardlink', own: 'base http', shared: 'base records wire' },
+  { room: 'gateway/shardlink', own: 'base http', shared: 'base crypto records wire' },
   { room: 'gateway/web', own: 'http', shared: 'api base client crypto' },
   { room: 'gateway/markets', own: 'base http shardlink', shared: 'api base chain crypto records tables wire' },
   { room: 'gateway/account', own: 'base http markets shardlink', shared: 'api base crypto records tables wire' },

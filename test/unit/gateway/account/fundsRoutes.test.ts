@@ -7,6 +7,7 @@ import type { AccountReads } from '../../../../gateway/account/reads.ts';
 import type { MarketEntry } from '../../../../gateway/markets/catalog.ts';
 import { UNRESOLVED } from '../../../../gateway/shardlink/answerDb.ts';
 import { IdempotencyStage } from '../../../../gateway/shardlink/idempotencyStage.ts';
+import { LEDGER_SETTLEMENT } from '../../../../gateway/shardlink/settlementPort.ts';
 import { ERRORS, type ErrorRow } from '../../../../shared/base/errors.ts';
 import { EXT_ROUTE } from '../../../../shared/wire/commands.ts';
 import { TestCall } from '../../../support/calls.ts';
@@ -44,7 +45,7 @@ async function deskOf(t: TestContext) {
         return world.found;
       },
     },
-    chainBounds: null,
+    settlement: LEDGER_SETTLEMENT,
     onError: (error) => {
       throw error;
     },

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PositionKey, PositionsTask } from '../../../../gateway/account/positionQueries.ts';
 import { positionRoutes } from '../../../../gateway/account/positionsRoutes.ts';
+import { SettlementFacts } from '../../../../gateway/shardlink/settlementFacts.ts';
+import { LEDGER_SETTLEMENT } from '../../../../gateway/shardlink/settlementPort.ts';
 import { ERRORS } from '../../../../shared/base/errors.ts';
 import { TestCall } from '../../../support/calls.ts';
 
@@ -28,7 +30,7 @@ class Desk {
     };
     this.#route = positionRoutes({
       accounts: { idOf: () => 'ann', escrowOf: () => null },
-      chain: null,
+      settlementFacts: new SettlementFacts(LEDGER_SETTLEMENT),
       catalog: { byId: () => undefined },
       claimMarks: { of: () => new Set([3]) } as never,
       queries: { ofAccount } as never,

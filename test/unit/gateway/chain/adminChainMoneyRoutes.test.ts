@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chainMoneyRoutes, comparedChain } from '../../../../gateway/chain/adminChainMoneyRoutes.ts';
 import { ChainDown } from '../../../../gateway/shardlink/settlementLink.ts';
+import { LEDGER_SETTLEMENT } from '../../../../gateway/shardlink/settlementPort.ts';
 import { FEE_ACCOUNT, OUTCOME } from '../../../../shared/base/codes.ts';
 import { checksumAddress } from '../../../../shared/crypto/checksumAddress.ts';
 import { TestCall } from '../../../support/calls.ts';
@@ -21,7 +22,7 @@ const ROW = {
 const down = async () => Promise.reject(new ChainDown('away'));
 
 async function list(ask: ((question: string, asked: unknown) => Promise<unknown>) | null) {
-  const [route] = chainMoneyRoutes({ chainLink: ask === null ? null : ({ ask } as never) });
+  const [route] = chainMoneyRoutes({ settlement: ask === null ? LEDGER_SETTLEMENT : ({ ask } as never) });
   const call = new TestCall({ method: 'GET', path: route!.path });
   call.call.query = { limit: 7, offset: 3 };
   await route!.handler(call.call);
@@ -32,8 +33,7 @@ function compare(ask: (question: string) => Promise<unknown>) {
   return comparedChain({
     accounts: { idOf: (account) => `user ${account}` },
     catalog: { byIndex: (market) => ({ id: `market ${market}` }) as never },
-    chainLink: { ask } as never,
-    chainHealth: { latest: { reconciledBlock: 9 } as never },
+    settlement: { ask, holdsFunds: true, standing: { latest: { reconciledBlock: 9 } } } as never,
   });
 }
 

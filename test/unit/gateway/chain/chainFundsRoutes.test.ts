@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { ChainBounds } from '../../../../gateway/account/chainBounds.ts';
 import { chainFundRoutes } from '../../../../gateway/chain/chainFundsRoutes.ts';
 import { ChainDown, ChainRefused } from '../../../../gateway/shardlink/settlementLink.ts';
+import { LEDGER_SETTLEMENT } from '../../../../gateway/shardlink/settlementPort.ts';
 import { MOVEMENT } from '../../../../shared/base/codes.ts';
 import { E, ERRORS } from '../../../../shared/base/errors.ts';
 import { toHex } from '../../../../shared/base/hex.ts';
@@ -53,13 +54,12 @@ async function ask(path: string, body: object, changes: Changes = {}) {
   const moved: unknown[] = [];
   const marks: number[] = [];
   const routes = chainFundRoutes({
-    chainLink: hasChain ? link : null,
+    settlement: hasChain ? { ...link, holdsFunds: true, bounds } : LEDGER_SETTLEMENT,
     accounts: { escrowOf: () => wallet },
     accountStates: { reducingRefusal: () => (isFrozen ? ERRORS.ACCOUNT_FROZEN : null) },
     contracts: { current: { exchange: EXCHANGE, chainId: 137 } },
     movements: { hasRoomFor: () => room, noteMark: (mark) => void marks.push(mark) },
     views: { accounts: { availableMicro: () => available } },
-    chainBounds: bounds,
     funding: {
       isKnown: () => isKnown,
       move: async (...movement: unknown[]) => {

@@ -75,7 +75,7 @@ function rig(t: TestContext, codes: number[] = []) {
   };
   const states = new AccountStates(database);
   const movements = new Movements(database);
-  const funding = new Funding(movements, engine, states, clock, true);
+  const funding = new Funding(movements, engine, states, clock, { holdsFunds: true });
   const restrictions = new Restrictions({
     ...{ outbox: new Outbox(1, new OwingShards(1)), engine, states, accounts, clock },
     nonceFloors: new NonceFloors(database),

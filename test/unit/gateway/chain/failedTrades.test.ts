@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FailedTrades } from '../../../../gateway/chain/failedTrades.ts';
 import { ChainDown } from '../../../../gateway/shardlink/settlementLink.ts';
+import { LEDGER_SETTLEMENT } from '../../../../gateway/shardlink/settlementPort.ts';
 import { E, ERRORS, OK } from '../../../../shared/base/errors.ts';
 import { ID_KIND, timeOrderedId } from '../../../../shared/base/ids.ts';
 
@@ -87,7 +88,7 @@ test('a thread that does not answer is a matter of waiting, and without a chain 
   const { trades } = rig({ unwindTrade: down, retryTrade: down, failedTrades: down, mayUnwind: down });
   const acts = [trades.unwind(TRADE), trades.retry(TRADE), trades.whyNotUnwound(TRADE), trades.list(0, 1)];
   for (const act of acts) assert.equal((await refusalOf(act))!.row, ERRORS.ENGINE_BUSY);
-  const ledger = new FailedTrades(null, {} as never);
+  const ledger = new FailedTrades(LEDGER_SETTLEMENT, {} as never);
   assert.deepEqual(await ledger.list(0, 1), { trades: [], next: null });
   for (const id of [TRADE, 'x']) {
     assert.equal((await refusalOf(ledger.unwind(id)))!.row, ERRORS.RESOURCE_NOT_FOUND);

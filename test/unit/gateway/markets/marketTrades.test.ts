@@ -14,7 +14,7 @@ function rig(answers: (Found | Error)[], waitMs = 60_000): MarketTrades {
     if (answer instanceof Error) throw answer;
     return answer;
   };
-  return new MarketTrades({ ask: ask as never }, waitMs);
+  return new MarketTrades({ ask: ask as never, decidesMarkets: true }, waitMs);
 }
 
 test('a market with trades that the contract refuses is neither decided nor paid out', async () => {

@@ -5,6 +5,7 @@ import { TextsInTurns } from '../../../../gateway/http/pieces.ts';
 import { SharedAnswers } from '../../../../gateway/http/sharedAnswers.ts';
 import type { MarketEntry } from '../../../../gateway/markets/catalog.ts';
 import { probabilityRoutes } from '../../../../gateway/markets/probabilitiesRoutes.ts';
+import { LEDGER_SETTLEMENT } from '../../../../gateway/shardlink/settlementPort.ts';
 import { MARKET_STATUS, OUTCOME, SIDE } from '../../../../shared/base/codes.ts';
 import { OK } from '../../../../shared/base/errors.ts';
 import { TestCall } from '../../../support/calls.ts';
@@ -21,7 +22,7 @@ test('no market has probabilities that is locked or that no shard has opened', a
   const shown = async (): Promise<unknown> => {
     const sharedAnswers = new SharedAnswers(rig.clock);
     const [route] = probabilityRoutes({
-      isOnChain: false,
+      settlement: LEDGER_SETTLEMENT,
       catalog: { markets },
       views: rig.views,
       sharedAnswers,

@@ -99,7 +99,7 @@ function sources() {
     ...{ keptAnswers: () => ({ rows: 91, bytes: 92 }), areAnswersFull: () => true },
     ...{ member: null, positionDifferences: () => 93 },
     ...{ droppedLogLines: () => 94, isAlertTested: () => true },
-    settlement: { latest: SETTLEMENT, unhealthy: 'old', isConnected: true, lowKeys: ['DEPLOYER'] },
+    settlement: { ...STANDING, latest: SETTLEMENT },
     spotCounts: {
       checked: (shard: number) => 94 + shard,
       missed: () => 96,
@@ -108,6 +108,7 @@ function sources() {
   };
 }
 
+const STANDING = { isReported: true, refusal: null, unhealthy: 'old', isConnected: true, lowKeys: ['DEPLOYER'] };
 const SETTLEMENT: SettlementHealth = {
   unhealthy: null,
   problem: null,

@@ -46,7 +46,7 @@ function rig() {
       },
       isKnown: () => state.isKnown,
     },
-    chain: {
+    settlementFacts: {
       successorProblem: async () => {
         if (state.problem instanceof ChainDown) throw state.problem;
         return state.problem;

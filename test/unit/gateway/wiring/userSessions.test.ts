@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { parseConfig } from '../../../../gateway/base/config.ts';
 import { createLogger } from '../../../../gateway/base/log.ts';
+import { LEDGER_SETTLEMENT } from '../../../../gateway/shardlink/settlementPort.ts';
 import { openControl } from '../../../../gateway/wiring/control.ts';
 import { UserSessions } from '../../../../gateway/wiring/userSessions.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
@@ -17,7 +18,14 @@ function open(t: TestContext, env: Record<string, string> = {}) {
   t.after(() => control.database.close());
   const clock = new ManualClock(1_790_000_000_000);
   const publicUrl = (): string => config.publicUrl ?? LISTENING;
-  const parts = new UserSessions({ config, control, clock, log: createLogger('silent'), publicUrl, chainLink: null });
+  const parts = new UserSessions({
+    config,
+    control,
+    clock,
+    log: createLogger('silent'),
+    publicUrl,
+    settlement: LEDGER_SETTLEMENT,
+  });
   const signIn = (identity: typeof ADA, email: string | null = null) => {
     const proof = { method: 'id', wallet: null, identity, email, displayName: null };
     const opened = parts.signIn.open(proof, null, '', clock.nowMs());
