@@ -11,6 +11,8 @@
  *   EVMRAIL-3  A session's USDC is never in the exchange's books: it moves between wallets.
  */
 import { errorMessage } from '../../shared/base/thrown.ts';
+import { isFinal } from '../../shared/chain/depth.ts';
+import { raised } from '../../shared/chain/fees.ts';
 import type { Eip712Domain } from '../../shared/crypto/eip712.ts';
 import type { TransferAuthorization } from '../../shared/crypto/eip3009.ts';
 import type {
@@ -23,7 +25,7 @@ import type {
   RailQuestions,
   RailTransaction,
 } from '../../shared/wire/railQuestions.ts';
-import { isFinal, type Rail, RailDown } from './rail.ts';
+import { type Rail, RailDown } from './rail.ts';
 
 type Asks = {
   ask<N extends keyof RailQuestions>(name: N, ask: RailQuestions[N]['ask']): Promise<RailQuestions[N]['answer']>;
@@ -97,9 +99,8 @@ export class EvmRail implements Rail {
     return this.#ask('railFee', {});
   }
 
-  /** To replace a transaction, nodes require a fee that is a tenth higher, some an eighth. */
   bumpedFee(fee: number): number | null {
-    const bumped = Math.ceil((fee * 9) / 8);
+    const bumped = Number(raised(BigInt(fee)));
     return bumped > this.#options.mostFeeWei ? null : bumped;
   }
 

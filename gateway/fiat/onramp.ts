@@ -9,12 +9,14 @@
  *   ONRAMP-3  A session claims one transaction. Before that, the provider may name a different one, for example a
  *             replacement.
  */
+
 import { NOT_A_NUMBER, tryParseUnits } from '../../shared/base/units.ts';
+import { isFinal } from '../../shared/chain/depth.ts';
 import { type FiatChanges, isOver } from './changes.ts';
 import type { FiatPatch, FiatSession, FiatSessions } from './fiatSessionsStore.ts';
 import type { FiatTransfers } from './fiatTransfersStore.ts';
 import type { ProviderTransaction } from './provider.ts';
-import { isFinal, type Rail } from './rail.ts';
+import type { Rail } from './rail.ts';
 
 type OnRampDeps = {
   readonly sessions: FiatSessions;

@@ -9,7 +9,6 @@
  *   RAIL-3  Every method throws RailDown if the rail does not answer; this does not show what has happened.
  */
 
-import { CONFIRMATIONS } from '../../shared/chain/depth.ts';
 import type { Eip712Domain } from '../../shared/crypto/eip712.ts';
 import type { TransferAuthorization } from '../../shared/crypto/eip3009.ts';
 import type {
@@ -63,11 +62,6 @@ export type Rail = {
    */
   creditDeposit(txHash: string, wallet: string, reference: string): Promise<number | null>;
 };
-
-/** A block counts once it has CONFIRMATIONS, including its own, and is finalized. */
-export function isFinal(block: number, head: RailHead): boolean {
-  return head.block - block + 1 >= CONFIRMATIONS && block <= head.finalizedBlock;
-}
 
 /** True for a transaction in a block that moves exactly the amount from and to the addresses of the transfer. */
 export function carriesOut(

@@ -11,12 +11,13 @@
  *   SETTLEMENT-3  The relay is held while another payment is searched for.
  */
 import type { Clock } from '../../shared/base/clock.ts';
+import { isFinal } from '../../shared/chain/depth.ts';
 import type { RailHead } from '../../shared/wire/railQuestions.ts';
 import type { FiatChanges } from './changes.ts';
 import type { FiatSession, FiatSessions } from './fiatSessionsStore.ts';
 import type { FiatTransfers, Intent } from './fiatTransfersStore.ts';
 import type { OffRamps } from './offramp.ts';
-import { carriesOut, isFinal, type Rail } from './rail.ts';
+import { carriesOut, type Rail } from './rail.ts';
 import type { Relayed, Relayer } from './relayer.ts';
 
 type SettlementDeps = {

@@ -61,17 +61,17 @@ export function feesFor(
   mostFeeWei: bigint,
 ): Fees | null {
   let tip = usualTipWei;
-  if (before !== null) tip = most(tip, raised(before.priority_fee_wei));
+  if (before !== null) tip = most(tip, raised(BigInt(before.priority_fee_wei)));
   let fee = BASE_FEES * baseFeeWei + tip;
-  const least = before === null ? baseFeeWei + tip : most(raised(before.max_fee_wei), baseFeeWei + tip);
+  const least = before === null ? baseFeeWei + tip : most(raised(BigInt(before.max_fee_wei)), baseFeeWei + tip);
   fee = most(fee, least);
   if (fee > mostFeeWei) fee = mostFeeWei;
   return fee < least ? null : { maxFeePerGas: fee, maxPriorityFeePerGas: tip };
 }
 
-/** Adds an eighth, rounded up: nodes refuse replacements that offer less. */
-function raised(wei: string): bigint {
-  return (BigInt(wei) * 9n + 7n) / 8n;
+/** Adds an eighth, rounded up: some nodes refuse replacements that offer less, others ask for a tenth. */
+export function raised(wei: bigint): bigint {
+  return (wei * 9n + 7n) / 8n;
 }
 
 function most(a: bigint, b: bigint): bigint {

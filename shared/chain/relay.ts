@@ -25,7 +25,7 @@ import type {
   RailTransaction,
   SignedTransfer,
 } from '../wire/railQuestions.ts';
-import { BASE_FEES, Tips } from './fees.ts';
+import { BASE_FEES, raised, Tips } from './fees.ts';
 import type { ChainKey } from './key.ts';
 import { LogStretches } from './logStretches.ts';
 import type { Block, ChainNode, Hex, PlacedLog, Receipt } from './node.ts';
@@ -176,8 +176,8 @@ export class Relay {
     const usual = this.#tips.usual(await this.#options.node.priorityFeeWei());
     if (replaced === null) return usual;
     const before = parseTransaction(replaced).maxPriorityFeePerGas ?? 0n;
-    const raised = (before * 9n + 7n) / 8n;
-    return raised > usual ? raised : usual;
+    const least = raised(before);
+    return least > usual ? least : usual;
   }
 
   /** RELAY-1 */

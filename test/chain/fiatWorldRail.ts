@@ -2,11 +2,13 @@
  * The rail of a fiat world (test/sim/fiatWorld.ts) on a real EVM: the token itself, blocks by the world's clock, forks
  * and lost transactions. The world reads a copy of the chain's state, which is made anew after each of its steps.
  */
+
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Address, type Hex, type Log, parseEther, toHex } from 'viem';
 import { EvmRail } from '../../gateway/fiat/evmRail.ts';
-import { isFinal, type OwnTransferState, type RailMoment } from '../../gateway/programs/ramp/rail.ts';
+import type { OwnTransferState, RailMoment } from '../../gateway/programs/ramp/rail.ts';
+import { isFinal } from '../../shared/chain/depth.ts';
 import { chainKey } from '../../shared/chain/key.ts';
 import { ChainNode } from '../../shared/chain/node.ts';
 import { Relay } from '../../shared/chain/relay.ts';
@@ -211,7 +213,7 @@ export class EvmWorldRail implements WorldRail {
   wasFinal(txHash: string, atMs: number): boolean {
     const { block } = this.#moved.find(({ tx_hash }) => tx_hash === txHash)!;
     const head = this.#heads.findLast((each) => each.atMs <= atMs)!.block;
-    return isFinal(block, { block: head, finalizedBlock: head - FINALITY, finalizedSec: 0 });
+    return isFinal(block, { block: head, finalizedBlock: head - FINALITY });
   }
 
   isCredited(): boolean {

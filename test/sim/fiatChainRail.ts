@@ -3,10 +3,12 @@
  * others and a node that is wrong or behind. Blocks that are final stay. The provider and the customers have a node of
  * their own, which answers rightly.
  */
+
 import assert from 'node:assert/strict';
 import type { Hex } from 'viem';
 import type { Rail } from '../../gateway/fiat/rail.ts';
-import { isFinal, type OwnTransferState, type RailMoment } from '../../gateway/programs/ramp/rail.ts';
+import type { OwnTransferState, RailMoment } from '../../gateway/programs/ramp/rail.ts';
+import { isFinal } from '../../shared/chain/depth.ts';
 import { addressOf } from '../../shared/client/privateKey.ts';
 import { type TransferAuthorization, transferDigest } from '../../shared/crypto/eip3009.ts';
 import { EvmWorld } from '../support/evmWorld.ts';
@@ -169,7 +171,7 @@ export class ChainWorldRail implements WorldRail {
   wasFinal(txHash: string, atMs: number): boolean {
     const { block } = this.moved().find(({ tx_hash }) => tx_hash === txHash)!;
     const head = this.#heads.findLast((each) => each.atMs <= atMs)!.block;
-    return isFinal(block, { block: head, finalizedBlock: head - this.#finality, finalizedSec: 0 });
+    return isFinal(block, { block: head, finalizedBlock: head - this.#finality });
   }
 
   isCredited(): boolean {

@@ -11,7 +11,8 @@
  *                waits for a transaction that is no longer sent.
  *   CHAINRAIL-3  The cursor of arrivals never passes a block that a reorganisation can remove.
  */
-import { CONFIRMATIONS } from '../../../shared/chain/depth.ts';
+import { lastFinal } from '../../../shared/chain/depth.ts';
+import { raised } from '../../../shared/chain/fees.ts';
 import { chainKey } from '../../../shared/chain/key.ts';
 import { LogStretches } from '../../../shared/chain/logStretches.ts';
 import { ChainNode, type Hex, type PlacedLog } from '../../../shared/chain/node.ts';
@@ -106,7 +107,7 @@ export class ChainRail implements RampRail {
   /** CHAINRAIL-3. A new provider has no customers yet: everything in its wallet is its own. */
   async arrivals(cursor: string): Promise<{ readonly arrivals: readonly Arrival[]; readonly cursor: string }> {
     const { block: head, finalizedBlock } = await this.moment();
-    const settled = Math.min(finalizedBlock, head - CONFIRMATIONS + 1);
+    const settled = lastFinal(finalizedBlock, head);
     if (cursor === '') return { arrivals: [], cursor: String(head) };
     const isKnown = this.#empty.after === cursor;
     let from = (isKnown ? this.#empty.through : Number(cursor)) + 1;
@@ -136,8 +137,8 @@ export class ChainRail implements RampRail {
     if (fault !== null) return null;
     const replaced = before?.accountNonce === accountNonce ? before : null;
     const usual = await this.#ask.railFee({});
-    const raised = replaced === null ? usual : Math.max(usual, Math.ceil((replaced.fee * 9) / 8));
-    const fee = Math.min(raised, Number(this.#options.mostFeeWei));
+    const wanted = replaced === null ? usual : Math.max(usual, Number(raised(BigInt(replaced.fee))));
+    const fee = Math.min(wanted, Number(this.#options.mostFeeWei));
     const fields = { accountNonce, fee, transfer, signature, replaced: replaced?.signed ?? null };
     const { signed } = await this.#ask.railEnvelope(fields);
     return { accountNonce, fee, signed, builtMs: nowMs, askedMs: nowMs };

@@ -40,10 +40,3 @@ export type RampRail = {
   /** The USDC that has arrived after the cursor, oldest first; '' is the start. */
   arrivals(cursor: string): Promise<{ readonly arrivals: readonly Arrival[]; readonly cursor: string }>;
 };
-
-/** The number of blocks after which a transfer counts, including its own. */
-const CONFIRMATIONS = 32;
-
-export function isFinal(block: number, { block: head, finalizedBlock }: RailMoment): boolean {
-  return head - block + 1 >= CONFIRMATIONS && block <= finalizedBlock;
-}

@@ -10,8 +10,9 @@
  *   SETTLING-3  A bank is paid only for USDC that has arrived in a final block, once for each arrival.
  *   SETTLING-4  USDC that pays for no deal, or for an ended deal, goes back to its sender.
  */
+import { isFinal } from '../../../shared/chain/depth.ts';
 import type { Desk } from './desk.ts';
-import { type Arrival, isFinal, type OwnTransfer, type RailMoment } from './rail.ts';
+import type { Arrival, OwnTransfer, RailMoment } from './rail.ts';
 import type { DealRow, RampStore, TransferRow } from './store.ts';
 
 const TRANSFER_SEC = 30 * 60;

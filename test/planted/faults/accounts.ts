@@ -243,9 +243,9 @@ export const ACCOUNT_FAULTS: readonly Fault[] = [
   },
   {
     name: 'a block of a chain counts before it is final',
-    file: 'gateway/fiat/rail.ts',
-    search: ' && block <= head.finalizedBlock;',
-    replace: ' && block <= head.block;',
+    file: 'shared/chain/depth.ts',
+    search: 'Math.min(finalized, head - CONFIRMATIONS + 1)',
+    replace: 'head - CONFIRMATIONS + 1',
     caughtBy: 'test/unit/gateway/fiat/chain.test.ts',
   },
   {

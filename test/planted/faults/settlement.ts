@@ -234,8 +234,8 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
   {
     name: 'a transaction is final without confirmations',
     file: 'shared/chain/depth.ts',
-    search: 'Math.min(finalized.number, head.number - CONFIRMATIONS + 1)',
-    replace: 'Math.min(finalized.number, head.number)',
+    search: 'Math.min(finalized, head - CONFIRMATIONS + 1)',
+    replace: 'Math.min(finalized, head)',
     caughtBy: ENVELOPES,
   },
   {
