@@ -3,17 +3,11 @@
  * RULES.md 8 for one market and without private frames; the same code checks messages.
  * Owner: the thread of the replay.
  */
-import '../../../shared/base/headerBytes.ts';
-import {
-  App,
-  type us_listen_socket,
-  us_listen_socket_close,
-  us_socket_local_port,
-  type WebSocket,
-} from 'uWebSockets.js';
+import type { WebSocket, WebSocketBehavior } from 'uWebSockets.js';
 import { systemClock } from '../../../shared/base/clock.ts';
 import { ERRORS, type ErrorRow } from '../../../shared/base/errors.ts';
 import type { Recording } from '../../../shared/client/stream/recording.ts';
+import { Door } from '../../http/door.ts';
 import { HEARTBEAT_EVERY_MS, PACED_BUFFERED_BYTES, STREAM_PATH } from '../../stream/limits.ts';
 import { parseRequest, type Request, type SubscribeData } from '../../stream/requests.ts';
 import { Playback } from './playback.ts';
@@ -27,7 +21,7 @@ export class ReplayServer {
   readonly #recording: Recording;
   readonly #speed: number;
   readonly #readers = new Set<Socket>();
-  #listening: us_listen_socket | null = null;
+  #door: Door | null = null;
   #heartbeats: NodeJS.Timeout | undefined;
 
   /** @param speed recorded time per real time, or infinite. */
@@ -39,34 +33,26 @@ export class ReplayServer {
   /** @returns the port; 0 lets the system choose. */
   listen(port: number): Promise<number> {
     this.#heartbeats = setInterval(() => this.beat(), HEARTBEAT_EVERY_MS);
-    return new Promise((resolve, reject) => {
-      App()
-        .ws<Reader>(STREAM_PATH, {
-          upgrade: (response, request, context) => {
-            const header = (name: string) => request.getHeader(`sec-websocket-${name}`);
-            response.upgrade({ playback: null }, header('key'), header('protocol'), header('extensions'), context);
-          },
-          open: (socket) => void this.#readers.add(socket),
-          message: (socket, message) => this.#received(socket, Buffer.from(message)),
-          drain: (socket) => socket.getUserData().playback?.resume(),
-          close: (socket) => {
-            this.#readers.delete(socket);
-            socket.getUserData().playback?.stop();
-          },
-        })
-        .listen(HOST, port, (listening) => {
-          if (listening === false) return reject(new Error(`port ${port} is taken`));
-          this.#listening = listening;
-          resolve(us_socket_local_port(listening));
-        });
+    this.#door = new Door({
+      ...{ host: HOST, port, tls: null },
+      webSocket: { path: STREAM_PATH, behavior: this.#behavior(), close: () => this.#closeSockets() },
+      onOpened: () => true,
+      onClosed: () => {},
+      onRequest: (response, _request, upgrade) => {
+        if (upgrade === null || upgrade.context === null) response.close();
+        else {
+          const { key, protocol, extensions, context } = upgrade;
+          response.upgrade<Reader>({ playback: null }, key, protocol, extensions, context);
+        }
+      },
     });
+    return this.#door.listen();
   }
 
   close(): void {
     clearInterval(this.#heartbeats);
-    for (const socket of [...this.#readers]) socket.close();
-    if (this.#listening !== null) us_listen_socket_close(this.#listening);
-    this.#listening = null;
+    this.#closeSockets();
+    this.#door?.stopListening();
   }
 
   /** Sends a heartbeat to every reader. */
@@ -78,6 +64,22 @@ export class ReplayServer {
       const sequences = sequence === null ? {} : { [this.#recording.marketId]: sequence };
       answer(socket, 'heartbeat', undefined, { time: systemClock.nowMs(), sequences });
     }
+  }
+
+  #behavior(): WebSocketBehavior<Reader> {
+    return {
+      open: (socket) => void this.#readers.add(socket),
+      message: (socket, message) => this.#received(socket, Buffer.from(message)),
+      drain: (socket) => socket.getUserData().playback?.resume(),
+      close: (socket) => {
+        this.#readers.delete(socket);
+        socket.getUserData().playback?.stop();
+      },
+    };
+  }
+
+  #closeSockets(): void {
+    for (const socket of [...this.#readers]) socket.close();
   }
 
   #received(socket: Socket, bytes: Buffer): void {

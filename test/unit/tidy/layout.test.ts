@@ -1,4 +1,5 @@
 /** The places of code: the size of files, and the arrows between files and between rooms. */
+import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
@@ -48,6 +49,12 @@ test('a store is imported by its own room and by wiring alone', () => {
       .map(({ target }) => target)
       .filter((target) => isOthers(source.path, target) && !NO_STORES.includes(target)),
   );
+});
+
+test('two files of one room are all that use uWebSockets.js; the others name its types at most', () => {
+  const values = /^import (?!type\b)[^;]*? from 'uWebSockets\.js';|\bimport\('uWebSockets\.js'\)/m;
+  const users = production.filter(({ text }) => values.test(text)).map(({ path }) => path);
+  assert.deepEqual(users.sort(), ['gateway/http/door.ts', 'gateway/http/heldResponse.ts']);
 });
 
 test('no two folders import each other', () => {

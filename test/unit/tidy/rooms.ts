@@ -48,7 +48,7 @@ export const ROOMS: readonly Room[] = [
     shared: 'api base crypto records wire',
   },
   { room: 'gateway/stream', own: 'base http markets shardlink trading', shared: 'api base tables wire' },
-  { room: 'gateway/programs', own: 'stream', shared: 'base chain client crypto' },
+  { room: 'gateway/programs', own: 'http stream', shared: 'base chain client crypto' },
   { room: 'gateway/front', own: 'access base http markets shardlink trading', shared: 'base crypto wire' },
   {
     room: 'gateway/wiring',
