@@ -18,18 +18,13 @@ import { TURN_BOUNDS_MS } from '../http/turnTimes.ts';
 import { platformStage } from '../markets/stages.ts';
 import { KINDS } from '../shardlink/replyTimes.ts';
 import { answeringMembers, answeringStandbys, syncedStandbys } from './clusterReport.ts';
-import type { HistogramValue, Member, MetricsSources } from './metricSources.ts';
+import type { HistogramValue, Member, MetricsSources, Reader, Single, ValueOf } from './metricSources.ts';
 import type { LabelsOf, METRICS, MetricName } from './metricTable.ts';
+import { PROCESS_READERS } from './processReaders.ts';
 
 const WEI_PER_COIN = 1e18;
 const MICRO_PER_USDC = 1e6;
 
-type ValueOf<N extends MetricName> = (typeof METRICS)[N]['type'] extends 'histogram' ? HistogramValue : number;
-type Reader<N extends MetricName> = (
-  from: MetricsSources,
-  observe: (labels: LabelsOf<N>, value: ValueOf<N>) => void,
-) => void;
-type Single = { readonly [N in MetricName]: (typeof METRICS)[N]['labels'] extends readonly [] ? N : never }[MetricName];
 type OfShard = {
   readonly [N in MetricName]: (typeof METRICS)[N]['labels'] extends readonly ['shard'] ? N : never;
 }[MetricName];
@@ -69,6 +64,7 @@ function measured<N extends OfShard>(name: keyof ShardMeters['histograms']): Rea
 }
 
 export const READERS: { readonly [N in MetricName]: Reader<N> } = {
+  ...PROCESS_READERS,
   exchange_requests_total: ({ requests }, observe) => {
     requests.counts.forEach((route, status, count) => {
       observe({ ...labelsOf(route), status: status === NO_STATUS ? 'aborted' : status }, count);

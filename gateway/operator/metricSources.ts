@@ -20,11 +20,14 @@ import type { ReplyTimes } from '../shardlink/replyTimes.ts';
 import type { SettlementStanding } from '../shardlink/settlementPort.ts';
 import type { DataFiles } from './dataFiles.ts';
 import type { DiskGuard } from './diskGuard.ts';
+import type { LabelsOf, METRICS, MetricName } from './metricTable.ts';
+import type { ProcessMeters } from './processMeters.ts';
 import type { ProjectorLag } from './projectorLag.ts';
 
 export type Member = Pick<MemberRole, 'isLeading' | 'epoch' | 'staleMs' | 'status'>;
 
 export type MetricsSources = {
+  readonly process: ProcessMeters;
   readonly link: {
     readonly replyTimes: ReplyTimes;
     isReady(shard: number): boolean;
@@ -120,3 +123,14 @@ export type MetricsSources = {
 
 /** The content of a histogram, whichever part keeps it. */
 export type HistogramValue = Pick<Histogram, 'bounds' | 'counts' | 'sum'>;
+
+export type ValueOf<N extends MetricName> = (typeof METRICS)[N]['type'] extends 'histogram' ? HistogramValue : number;
+/** Reports the samples of a metric. */
+export type Reader<N extends MetricName> = (
+  from: MetricsSources,
+  observe: (labels: LabelsOf<N>, value: ValueOf<N>) => void,
+) => void;
+/** The metrics without labels. */
+export type Single = {
+  readonly [N in MetricName]: (typeof METRICS)[N]['labels'] extends readonly [] ? N : never;
+}[MetricName];

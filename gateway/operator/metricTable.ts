@@ -298,6 +298,47 @@ export const METRICS = {
     'Orders cancelled because a window ended without a heartbeat.',
     [],
   ),
+  // The process, under the names that Prometheus and its clients use.
+  process_cpu_user_seconds_total: counter('Processor time of the process in its own code.', []),
+  process_cpu_system_seconds_total: counter('Processor time of the process in the kernel.', []),
+  process_cpu_seconds_total: counter('Processor time of the process.', []),
+  process_start_time_seconds: gauge('When the process started, in seconds since 1970.', []),
+  process_resident_memory_bytes: gauge('Memory of the process that is in RAM.', []),
+  process_virtual_memory_bytes: gauge('Address space of the process.', []),
+  process_heap_bytes: gauge('Data segment of the process.', []),
+  process_open_fds: gauge('Open file descriptors.', []),
+  process_max_fds: gauge('The most file descriptors that the process may have open.', []),
+  nodejs_eventloop_lag_seconds: gauge('How late a callback ran that the scrape has asked for.', []),
+  nodejs_eventloop_lag_min_seconds: gauge('The least delay of the event loop since the scrape before.', []),
+  nodejs_eventloop_lag_max_seconds: gauge('The longest delay of the event loop since the scrape before.', []),
+  nodejs_eventloop_lag_mean_seconds: gauge('The mean delay of the event loop since the scrape before.', []),
+  nodejs_eventloop_lag_stddev_seconds: gauge(
+    'The standard deviation of the delays of the event loop since the scrape before.',
+    [],
+  ),
+  nodejs_eventloop_lag_p50_seconds: gauge('The median delay of the event loop since the scrape before.', []),
+  nodejs_eventloop_lag_p90_seconds: gauge(
+    'The 90th percentile of the delays of the event loop since the scrape before.',
+    [],
+  ),
+  nodejs_eventloop_lag_p99_seconds: gauge(
+    'The 99th percentile of the delays of the event loop since the scrape before.',
+    [],
+  ),
+  nodejs_active_resources: gauge('What keeps the event loop alive, by kind.', ['type']),
+  nodejs_active_handles: gauge('Handles of libuv that keep the event loop alive, by class.', ['type']),
+  nodejs_active_requests: gauge('Requests of libuv under way, by class.', ['type']),
+  nodejs_heap_size_total_bytes: gauge('Size of the heap of the gateway thread.', []),
+  nodejs_heap_size_used_bytes: gauge('Used part of the heap of the gateway thread.', []),
+  nodejs_external_memory_bytes: gauge('Memory outside of the heap that objects of the gateway thread own.', []),
+  nodejs_heap_space_size_total_bytes: gauge('Size of a space of the heap of the gateway thread.', ['space']),
+  nodejs_heap_space_size_used_bytes: gauge('Used part of a space of the heap of the gateway thread.', ['space']),
+  nodejs_heap_space_size_available_bytes: gauge('Free part of a space of the heap of the gateway thread.', ['space']),
+  nodejs_version_info: gauge('The version of Node; always 1.', ['version', 'major', 'minor', 'patch']),
+  nodejs_gc_duration_seconds: histogram(
+    'Collections of garbage in the gateway thread, by kind: major, minor, incremental or weakcb.',
+    ['kind'],
+  ),
 } as const satisfies Readonly<Record<string, MetricRow>>;
 
 export type MetricName = keyof typeof METRICS;

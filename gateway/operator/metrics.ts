@@ -1,9 +1,8 @@
 /**
- * The metrics as Prometheus text (RULES.md 10.9): those of the exchange, and those of the process by prom-client. The
- * text is written piece by piece, so that no scrape blocks the gateway thread, however many series there are.
+ * The metrics as Prometheus text (RULES.md 10.9). The text is written piece by piece, so that no scrape blocks the
+ * gateway thread, however many series there are.
  * Owner: the gateway thread.
  */
-import { collectDefaultMetrics, Registry } from 'prom-client';
 import { READERS } from './metricReaders.ts';
 import type { HistogramValue, MetricsSources } from './metricSources.ts';
 import { METRICS, type MetricName } from './metricTable.ts';
@@ -12,26 +11,12 @@ type Labels = Readonly<Record<string, string | number>>;
 type Sample = readonly [labels: Labels, value: number | HistogramValue];
 type AnyReader = (from: MetricsSources, observe: (labels: Labels, value: number | HistogramValue) => void) => void;
 
-/** Interval of the samples of the event loop's delay: short enough to see a stall, long enough to cost nothing. */
-const LOOP_SAMPLE_MS = 200;
-/**
- * Gauges with the names of counters, against the rules of the format; each is the sum of a labelled metric, and left
- * out.
- */
-const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
-
 export class Metrics {
-  readonly #process = new Registry();
+  readonly contentType = 'text/plain; version=0.0.4; charset=utf-8';
   readonly #sources: MetricsSources;
 
   constructor(sources: MetricsSources) {
     this.#sources = sources;
-    collectDefaultMetrics({ register: this.#process, eventLoopMonitoringPrecision: LOOP_SAMPLE_MS });
-    for (const name of MISNAMED) this.#process.removeSingleMetric(name);
-  }
-
-  get contentType(): string {
-    return this.#process.contentType;
   }
 
   /**
@@ -40,13 +25,9 @@ export class Metrics {
    */
   *rows(): Generator<string | Promise<unknown>> {
     // A scrape must not wait for a hanging file system: it shows the sizes of the scrape before.
-    const { files, memory, refresh } = this.#sources;
+    const { files, memory, process, refresh } = this.#sources;
     void files.refresh();
-    let ofProcess = '';
-    yield Promise.all([this.#process.metrics(), refresh(), memory.refresh()]).then(([text]) => {
-      ofProcess = text;
-    });
-    yield ofProcess;
+    yield Promise.all([process.sample(), refresh(), memory.refresh()]);
     for (const name of Object.keys(METRICS) as MetricName[]) yield* rowsOf(name, this.#sources);
   }
 }

@@ -31,6 +31,7 @@ import type { MetricsSources } from '../operator/metricSources.ts';
 import { Metrics } from '../operator/metrics.ts';
 import { OperationsReport } from '../operator/operations.ts';
 import { isReady, startingSeconds } from '../operator/platformRoutes.ts';
+import { ProcessMeters } from '../operator/processMeters.ts';
 import { ProjectorLag } from '../operator/projectorLag.ts';
 import { RefusedLogins } from '../operator/refusedLogins.ts';
 import { ServedCertificate } from '../operator/servedCertificate.ts';
@@ -85,6 +86,7 @@ export class Edge {
   readonly #metrics: Metrics;
   readonly #operations: OperationsReport;
   readonly #loopDelay = new LoopDelay();
+  readonly #processMeters = new ProcessMeters();
   readonly #dataFiles: DataFiles;
   readonly #certificate: ServedCertificate;
 
@@ -157,6 +159,7 @@ export class Edge {
   /** Opens the administrators' door, which answers probes from here on and shows how far the start is. */
   async begin(): Promise<void> {
     this.#loopDelay.start();
+    this.#processMeters.start();
     void this.#dataFiles.refresh();
     await this.#server.begin().catch(explain);
   }
@@ -214,6 +217,7 @@ export class Edge {
   async stop(): Promise<void> {
     this.disk.stop();
     this.#loopDelay.stop();
+    this.#processMeters.stop();
     this.#backupRuns.stop();
     if (this.#options.member?.isLeading !== false) await this.refusedLogins.record();
     await this.answers.stop();
@@ -301,7 +305,7 @@ export class Edge {
       placed: this.#server.meters.counts.placed,
       refresh: () => meters.refresh(),
       longAnswers: this.#server.longAnswers,
-      loopDelay: this.#loopDelay,
+      ...{ loopDelay: this.#loopDelay, process: this.#processMeters },
       ...{ memory: stores.memory, queries: stores.queries },
       ...{ disk: this.disk, files: this.#dataFiles },
       connections: () => this.#server.connections,

@@ -5,7 +5,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { collectDefaultMetrics, Registry } from 'prom-client';
 import { parse } from 'yaml';
 import { parseConfig } from '../../../gateway/base/config.ts';
 import { METRICS } from '../../../gateway/operator/metricTable.ts';
@@ -52,9 +51,6 @@ for (const [name, { type, labels }] of Object.entries(METRICS)) {
     for (const end of ['sum', 'count']) series.set(`${name}_${end}`, labels);
   }
 }
-const ofProcess = new Registry();
-collectDefaultMetrics({ register: ofProcess });
-for (const { name } of await ofProcess.getMetricsAsJSON()) series.set(name, []);
 /** Prometheus adds these. */
 const OF_THE_TARGET = ['job', 'instance'];
 

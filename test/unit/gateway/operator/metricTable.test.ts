@@ -11,7 +11,7 @@ test('the document of the metrics is what their declarations say (npm run record
 
 test('every metric is named as its kind and its unit ask for', () => {
   for (const [name, { type, help }] of Object.entries(METRICS)) {
-    assert.match(name, /^exchange_[a-z0-9]+(_[a-z0-9]+)*$/);
+    assert.match(name, /^(exchange|process|nodejs)_[a-z0-9]+(_[a-z0-9]+)*$/);
     assert.equal(name.endsWith('_total'), type === 'counter', name);
     assert.doesNotMatch(name, /_(ms|milliseconds|us|kb|mb)\b/, 'base units only');
     assert.match(help, /^[^\n"\\]+\.$/, name);

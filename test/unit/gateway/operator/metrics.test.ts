@@ -7,6 +7,7 @@ import { RequestMeters } from '../../../../gateway/http/requestMeters.ts';
 import type { RouteSpec } from '../../../../gateway/http/spec.ts';
 import { TURN_BOUNDS_MS } from '../../../../gateway/http/turnTimes.ts';
 import { Metrics } from '../../../../gateway/operator/metrics.ts';
+import { ProcessMeters } from '../../../../gateway/operator/processMeters.ts';
 import { ReplyTimes } from '../../../../gateway/shardlink/replyTimes.ts';
 import { NO_BACKUP } from '../../../../shared/base/backupStatus.ts';
 import { ERRORS } from '../../../../shared/base/errors.ts';
@@ -18,7 +19,7 @@ import type { SettlementHealth } from '../../../../shared/wire/threads.ts';
 
 const ROUTE = { method: 'GET', path: '/v1/time' } as RouteSpec;
 
-const FRONT = { connections: 86, calls: 87, prepared: 79, answered: 99, unreadBytes: 88 };
+const FRONT = { connections: 86, calls: 87, read: 79, answered: 99, unreadBytes: 88 };
 
 const VIEWS = {
   orders: [{ count: 41 }, { count: 42 }],
@@ -79,7 +80,7 @@ function sources() {
     requests,
     shardMeters,
     views: VIEWS,
-    loopDelay: { delaySec: DELAY_SEC, use: { activeSec: 75, idleSec: 76 } },
+    ...{ process: new ProcessMeters(), loopDelay: { delaySec: DELAY_SEC, use: { activeSec: 75, idleSec: 76 } } },
     memory: MEMORY,
     queries: { runSec: new Histogram(DURATION_BOUNDS_SEC), waiting: 77 },
     disk: { isLow: true, freeBytes: 78, reserveBytes: 79 },
@@ -151,14 +152,14 @@ const SETTLEMENT: SettlementHealth = {
   ],
 };
 
-/** The samples of the exchange, by name and labels. */
+/** The samples by name and labels. */
 async function scrape(metrics: Metrics): Promise<Record<string, number>> {
   let text = '';
   for (const row of metrics.rows()) {
     if (typeof row === 'string') text += row;
     else await row;
   }
-  const lines = text.split('\n').filter((line) => line.startsWith('exchange_'));
+  const lines = text.split('\n').filter((line) => /^[a-z]/.test(line));
   return Object.fromEntries(
     lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
   );
@@ -381,4 +382,21 @@ test('a scrape shows present values, and each once', async () => {
   assert.equal(second['exchange_heartbeat_switches_triggered_total'], 52);
   from.deadMansSwitch.armed = 5;
   assert.equal((await scrape(metrics))['exchange_heartbeat_switches_armed'], 5);
+});
+
+test('a scrape measures the process as it is then, and its own pause of the event loop', async () => {
+  const meters = new ProcessMeters();
+  const metrics = new Metrics({ ...sources(), process: meters } as never);
+  const samples = await scrape(metrics);
+  const of = (name: string): number => samples[name];
+  assert.equal(of('process_resident_memory_bytes'), meters.memory.rss);
+  assert.equal(of('process_cpu_seconds_total'), (meters.cpu.user + meters.cpu.system) / 1e6);
+  assert.ok(of('process_open_fds') > 2 && of('process_open_fds') < of('process_max_fds'));
+  assert.ok(of('process_virtual_memory_bytes') >= of('process_resident_memory_bytes'));
+  assert.ok(Math.abs(of('process_start_time_seconds') - (Date.now() / 1000 - process.uptime())) < 60);
+  assert.ok(of('nodejs_heap_space_size_used_bytes{space="old"}') > 0);
+  assert.ok(of('nodejs_eventloop_lag_seconds') > 0);
+  const [major, minor, patch] = process.versions.node.split('.');
+  const version = `version="${process.version}",major="${major}",minor="${minor}",patch="${patch}"`;
+  assert.equal(of(`nodejs_version_info{${version}}`), 1);
 });
