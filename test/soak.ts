@@ -34,7 +34,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const IS_RANDOM = /\b(?:seedOr|timesOf)\(/;
 /** Clusters of real processes mostly wait: for leases, for a network that is cut, for the end of a day. */
 const IS_OF_CLUSTER = /^test\/cluster\//;
-const FILES = globSync('test/**/*.{test,soak}.ts', { cwd: ROOT })
+const FILES = globSync('test/**/*.{test,soak}.ts', { cwd: ROOT, exclude: ['**/node_modules'] })
   .filter((file) => file.endsWith('.soak.ts') || IS_OF_CLUSTER.test(file) || IS_RANDOM.test(textOf(file)))
   .filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)))
   .sort();

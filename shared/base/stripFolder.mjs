@@ -22,9 +22,11 @@ for (const name of readdirSync(kept)) {
   const keptMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
   if (Date.now() - keptMs > FORGOTTEN_MS) rmSync(path, { force: true });
 }
+// A program that a package does not have; and packages that tests install.
+const LEFT_OUT = ['web/browser/**', '**/node_modules', ...(isPacked ? ['programs/polymarket/**'] : [])];
 for (const folder of process.argv.slice(isPacked ? 3 : 2)) {
   // The page is bundled from its sources: no thread loads one of them.
-  for (const path of globSync('**/*.ts', { cwd: folder, exclude: ['web/browser/**'] }))
+  for (const path of globSync('**/*.ts', { cwd: folder, exclude: LEFT_OUT }))
     keep(path, readFileSync(join(folder, path), 'utf8'));
 }
 

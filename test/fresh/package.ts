@@ -25,8 +25,11 @@ const PACKED = /^(?:engine|gateway|shared|data\/(?:binaries\.json|demo|deploy|do
 const OF_CLIENTS = /^shared\/client\/(?:npm|python)\//;
 const OF_DEVELOPERS =
   /^(?:test|bench|\.ci|node_modules|data\/live)\/|(?:^|\/)(?:\.git|tsconfig|biome\.json|\.npmrc)|\.as$/;
+/** `npm run polymarket` is for those who have the sources. */
+const OF_SOURCES = /^gateway\/programs\/polymarket\/|^data\/schema\/polymarket-/;
 
-const isLeftOut = (path: string): boolean => OF_DEVELOPERS.test(path) || OF_CLIENTS.test(path);
+const isLeftOut = (path: string): boolean =>
+  [OF_DEVELOPERS, OF_CLIENTS, OF_SOURCES].some((leftOut) => leftOut.test(path));
 
 const port = await freePort();
 const { directory: project, environment } = makePlace(port);

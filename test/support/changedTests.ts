@@ -41,7 +41,7 @@ export class ChangedTests {
   readonly #map: TestMap;
 
   constructor(root: string) {
-    this.#tests = globSync('test/**/*.test.ts', { cwd: root }).sort();
+    this.#tests = globSync('test/**/*.test.ts', { cwd: root, exclude: ['**/node_modules'] }).sort();
     this.#code = new CodeOf(root);
     this.#map = new TestMap(root);
   }
@@ -75,7 +75,10 @@ class CodeOf {
   readonly #loadedBy = new Map<string, string[]>();
 
   constructor(root: string) {
-    const paths = globSync('{bench,engine,gateway,shared,test}/**/*.{ts,mjs}', { cwd: root });
+    const paths = globSync('{bench,engine,gateway,shared,test}/**/*.{ts,mjs}', {
+      cwd: root,
+      exclude: ['**/node_modules'],
+    });
     this.#texts = new Map(paths.map((path) => [path, readFileSync(join(root, path), 'utf8')]));
     for (const [path, text] of this.#texts) if (path.startsWith('test/')) this.#addLoads(path, text);
   }

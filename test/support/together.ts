@@ -59,7 +59,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
 };
 
 function filesIn(...patterns: string[]): string[] {
-  const files = globSync(patterns, { cwd: ROOT }).sort();
+  const files = globSync(patterns, { cwd: ROOT, exclude: ['**/node_modules'] }).sort();
   const named = files.filter((file) => NAMES.some((name) => file.includes(name)));
   return ORDER_SEED === undefined ? named : new Random(Number(ORDER_SEED)).shuffled(named);
 }

@@ -3,6 +3,20 @@ import type { Fault } from './fault.ts';
 
 export const ACCOUNT_FAULTS: readonly Fault[] = [
   {
+    name: 'a part of a purchase may cost more than what is left of its amount',
+    file: 'gateway/programs/polymarket/purchase.ts',
+    search: 'reached.findLast(({ lots, ticks }) => lots * ticks <= leftMicro)',
+    replace: 'reached.findLast(({ costMicro }) => costMicro <= leftMicro)',
+    caughtBy: 'test/unit/gateway/programs/polymarket/purchase.test.ts',
+  },
+  {
+    name: 'a proxy or Safe belongs to every signer who names it',
+    file: 'gateway/programs/polymarket/placing.ts',
+    search: '    if (known === signer) return;\n',
+    replace: '    if (known !== undefined) return;\n',
+    caughtBy: 'test/peers/shapes.test.ts',
+  },
+  {
     name: 'a refresh token that was used long ago is refused, and its session goes on',
     file: 'gateway/account/sessions.ts',
     search: '    this.#store.end(parsed.sessionId);\n    this.reused',

@@ -42,6 +42,7 @@ const MADE: Readonly<Record<string, (path: string) => Database.Database>> = {
   'settlement.db': openSettlementDb,
   'idempotency.db': (path) => new Database(path).exec(schema('idempotency')),
   'ramp.db': (path) => new Database(path).exec(schema('ramp-001')),
+  'polymarket.db': (path) => new Database(path).exec(schema('polymarket-001')),
   'a file with records': (path) => new Database(path).exec(schema('records')),
 };
 
@@ -59,7 +60,7 @@ for (const [file, make] of Object.entries(MADE)) {
 }
 
 test('every schema and migration of data/schema is of a file whose tables are listed', () => {
-  const known = /^(?:(?:control|settlement)-\d+|ramp-001|idempotency|records|log)\.sql$/;
+  const known = /^(?:(?:control|settlement)-\d+|ramp-001|polymarket-001|idempotency|records|log)\.sql$/;
   const names = readdirSync(join(PROJECT, 'data/schema'));
   assert.deepEqual(
     names.filter((name) => !known.test(name)),

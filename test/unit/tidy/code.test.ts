@@ -41,6 +41,7 @@ test('the exchange writes its output through its log alone, which no reader can 
   // The first are programs of their own; the others open the output, and ask whether it is a terminal.
   const programs = [
     'gateway/health.ts',
+    'gateway/programs/polymarket/main.ts',
     'gateway/programs/ramp/main.ts',
     'gateway/programs/replay/main.ts',
     'engine/admin/main.ts',

@@ -32,6 +32,18 @@ test('rooms import only the rooms that the table lists for them, and all of thos
   assertNone(listed.filter((arrow) => !found.has(arrow)).map((arrow) => `not there: ${arrow}`));
 });
 
+test('npm run polymarket talks to the exchange by the SDK alone', () => {
+  const here = 'gateway/programs/polymarket/';
+  // Besides, it has the tools that the SDK itself is made of.
+  const allowed = [here, 'shared/client/', 'shared/base/'];
+  const files = production.filter(({ path }) => path.startsWith(here));
+  assertClean(files, (source) =>
+    importsOf(source)
+      .map(({ target }) => target)
+      .filter((target) => !allowed.some((folder) => target.startsWith(folder))),
+  );
+});
+
 test('a room imports only rooms that stand above it in the table', () => {
   const order = ROOMS.map(({ room }) => room);
   const isUpward = (arrow: string): boolean => {
@@ -51,10 +63,12 @@ test('a store is imported by its own room and by wiring alone', () => {
   );
 });
 
-test('two files of one room are all that use uWebSockets.js; the others name its types at most', () => {
+test('two files of one room are all of the exchange that use uWebSockets.js; the others name its types at most', () => {
   const values = /^import (?!type\b)[^;]*? from 'uWebSockets\.js';|\bimport\('uWebSockets\.js'\)/m;
   const users = production.filter(({ text }) => values.test(text)).map(({ path }) => path);
-  assert.deepEqual(users.sort(), ['gateway/http/door.ts', 'gateway/http/heldResponse.ts']);
+  // The last is of a program that imports nothing of the exchange.
+  const known = ['gateway/http/door.ts', 'gateway/http/heldResponse.ts', 'gateway/programs/polymarket/server.ts'];
+  assert.deepEqual(users.sort(), known);
 });
 
 test('no two folders import each other', () => {

@@ -53,6 +53,8 @@ const ONCE: Readonly<Record<string, readonly string[]>> = {
     'withDatabase',
   ],
   'gateway/base/controlRecords.ts': ['copyTo'],
+  // Each text once.
+  'gateway/programs/polymarket/store.ts': ['#statement'],
   'shared/records/olderTables.ts': ['requireStatement'],
   // Before a start, and where control.db is opened, made or checked.
   'shared/base/openDatabase.ts': ['setUserVersion', 'numberOf'],
