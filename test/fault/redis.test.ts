@@ -7,7 +7,8 @@ import { createLogger } from '../../gateway/base/log.ts';
 import { eventually } from '../support/eventually.ts';
 import { NO_REDIS, redisToStart, startRedis, type TestRedis } from '../support/redis.ts';
 import { type Answer, startServer } from '../support/server.ts';
-import { assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
+import { StreamClient } from '../support/streamClient.ts';
+import { assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
 const T0 = 1_790_000_000_000;
 /** No window of this length ends while a test runs. */
@@ -211,6 +212,34 @@ describe('a server whose counters are in Redis', options, () => {
     await eventually('orders are taken again', async () => {
       return (await alice.post(alice.body(market, { price: '0.42', size: '2' }))).status === 200;
     });
+  });
+
+  test('an order on a socket that waits for its count is placed as sent, whatever is read meanwhile', async (t) => {
+    const redis = await startRedis(t);
+    const server = await startServer(t, { SHARDS: '1', RATE_LIMITS: 'on', REDIS_URL: redis.url });
+    const market = await makeMarket(server);
+    const scopes = ['read:account', 'trade:orders', 'stream:user'] as const;
+    const open = async (): Promise<{ trader: Trader; socket: StreamClient }> => {
+      const trader = await makeTrader(server, { scopes: [...scopes] });
+      const { headers } = trader.client.prepareSigned('GET', '/v1/ws');
+      return { trader, socket: await StreamClient.open(t, server.baseUrl, headers) };
+    };
+    const sides = [await open(), await open()];
+    // All are sent at once, by turns, so that messages of the other socket are read while an order waits for Redis.
+    const sent = Array.from({ length: 8 }, (_, index) => {
+      const { trader, socket } = sides[index % 2];
+      const body = trader.body(market, { price: '0.30', size: String(2 + index) });
+      return { body, answered: socket.ask('order', { action: 'place', ...body }) };
+    });
+    for (const { body, answered } of sent) {
+      const { data } = await answered;
+      assert.deepEqual([data.status, data.body.remaining], [200, body.maker_amount], JSON.stringify(data));
+    }
+    for (const [index, { trader }] of sides.entries()) {
+      const amounts = (await trader.client.openOrders(market.id)).map(({ remaining }) => remaining).sort();
+      const expected = sent.filter((_, at) => at % 2 === index).map(({ body }) => body.maker_amount);
+      assert.deepEqual(amounts, expected.sort(), 'each rests once, with its own amount');
+    }
   });
 
   test('starts without Redis, takes cancels, and orders once there is one', async (t) => {
