@@ -100,6 +100,8 @@ export const ERRORS = {
     'never',
   ),
   VALIDATION_ERROR: row(400, 'VALIDATION_ERROR', 400, 'invalid request'),
+  // The schema finds the next four, and gateway/http/validate.ts words them by the name of the field. The rows give
+  // them their numbers in records (gateway/stream/errorNumbers.ts) and their place in this order.
   INVALID_SIDE: row(401, 'VALIDATION_ERROR', 400, 'invalid side'),
   INVALID_MAKER_AMOUNT: row(402, 'VALIDATION_ERROR', 400, 'invalid maker_amount'),
   INVALID_TAKER_AMOUNT: row(403, 'VALIDATION_ERROR', 400, 'invalid taker_amount'),
