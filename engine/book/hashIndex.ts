@@ -359,7 +359,8 @@ function checkCells(marks: Int32Array, cells: Int32Array, part: number, size: nu
   let run = 0;
   for (let group = 0; group < marks.length; group++) {
     let inGroup = 0;
-    for (let index = 0; index < GROUP_CELLS; index++) {
+    const isEmpty = (marks[group] & HIGHEST_OF_EACH) === 0;
+    for (let index = 0; index < GROUP_CELLS && !isEmpty; index++) {
       const cell = group * GROUP_CELLS + index;
       if (!isInUse(marks, cell)) continue;
       const tag = cells[cell * 2];

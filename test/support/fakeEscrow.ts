@@ -1,6 +1,5 @@
 /** The escrow of the exchange contract: its balances, and the effects of wallets and of the operator on them. */
 import {
-  decodeFunctionData,
   encodeAbiParameters,
   encodeEventTopics,
   type Hex,
@@ -12,6 +11,7 @@ import {
 import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
 import type { Log } from '../../shared/chain/node.ts';
 import { RpcError } from '../../shared/chain/rpc.ts';
+import { decodedCall } from './decodedCall.ts';
 import type { FakeContract } from './fakeChain.ts';
 import { EXCHANGE, FakeExchange } from './fakeExchange.ts';
 
@@ -60,7 +60,7 @@ export class FakeEscrow implements FakeContract {
       const logs = this.#ofWallet(JSON.parse(hexToString(data)) as WalletCall);
       return logs === null ? REVERTED : { isSuccess: true, logs };
     }
-    const call = tryDecode(data);
+    const call = decodedCall(EXCHANGE_ABI, data);
     if (call === null || !MOVES.includes(call.functionName)) return this.#rest.run(data, timestampSec);
     const { functionName, args } = call;
     const [id, account, third, amount] = args as unknown as [Hex, Hex, Hex & bigint, bigint];
@@ -71,7 +71,7 @@ export class FakeEscrow implements FakeContract {
   }
 
   view(data: Hex): Hex {
-    const call = tryDecode(data);
+    const call = decodedCall(EXCHANGE_ABI, data);
     if (call?.functionName === 'withdrawFor') return this.#tryPayment(call.args as unknown as [Hex, Hex]);
     if (call !== null && call.functionName !== 'balanceOf') return this.#rest.view(data);
     if (call?.functionName === 'balanceOf') {
@@ -161,12 +161,4 @@ function log(eventName: string, args: object, data: readonly bigint[]): Log {
   const topics = encodeEventTopics({ abi: EXCHANGE_ABI, eventName, args } as never) as Hex[];
   const types = data.map(() => ({ type: 'uint256' }));
   return { address: EXCHANGE, topics, data: data.length === 0 ? '0x' : encodeAbiParameters(types, [...data]) };
-}
-
-function tryDecode(data: Hex) {
-  try {
-    return decodeFunctionData({ abi: EXCHANGE_ABI, data });
-  } catch {
-    return null;
-  }
 }

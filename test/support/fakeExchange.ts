@@ -4,7 +4,7 @@
  * results.
  */
 import {
-  decodeFunctionData,
+  type DecodeFunctionDataReturnType,
   encodeAbiParameters,
   encodeErrorResult,
   encodeEventTopics,
@@ -18,6 +18,7 @@ import { EXCHANGE_ABI, FACTORY_ABI } from '../../shared/chain/exchangeAbi.ts';
 import type { Log } from '../../shared/chain/node.ts';
 import { marketIds, outcomeTokenIds } from '../../shared/chain/outcomeTokens.ts';
 import { RpcError } from '../../shared/chain/rpc.ts';
+import { decodedCall } from './decodedCall.ts';
 import type { FakeContract } from './fakeChain.ts';
 import { FakeResolutions } from './fakeResolutions.ts';
 
@@ -68,7 +69,7 @@ export class FakeExchange implements FakeContract {
   view(data: Hex): Hex {
     const ofDecisions = this.resolutions.view(data);
     if (ofDecisions !== null) return ofDecisions;
-    const factoryCall = tryDecodeFactory(data);
+    const factoryCall = decodedCall(FACTORY_ABI, data);
     if (factoryCall?.functionName === 'createMarket' && this.#factory.isPaused)
       throw new RpcError('eth_call: EnforcedPause');
     if (factoryCall !== null) return toHex(0, { size: 32 });
@@ -128,7 +129,7 @@ type FakeFactory = { isPaused: boolean };
 
 /** The market that a call of the factory makes; null for another call. */
 function toMarket(data: Hex): Made | null {
-  const call = tryDecodeFactory(data);
+  const call = decodedCall(FACTORY_ABI, data);
   if (call?.functionName !== 'createMarket') return null;
   const idBytes = hexToBytes(call.args[0]);
   const tokens = outcomeTokenIds({ marketFactory: FACTORY, collateral: COLLATERAL }, idBytes).map(BigInt);
@@ -136,14 +137,6 @@ function toMarket(data: Hex): Made | null {
     conditionId: marketIds(FACTORY, idBytes).conditionId as Hex,
     tokens: encodeAbiParameters(parseAbiParameters('uint256, uint256'), [tokens[0], tokens[1]]),
   };
-}
-
-function tryDecodeFactory(data: Hex) {
-  try {
-    return decodeFunctionData({ abi: FACTORY_ABI, data });
-  } catch {
-    return null;
-  }
 }
 
 function failed(batchId: Hex, index: number, reason: Hex): Log {
@@ -157,7 +150,7 @@ function isIn(data: Hex, parts: number): boolean {
   return BigInt(keccak256(data)) % BigInt(parts) === 0n;
 }
 
-type Call = ReturnType<typeof decodeFunctionData<typeof EXCHANGE_ABI>>;
+type Call = DecodeFunctionDataReturnType<typeof EXCHANGE_ABI>;
 
 /** A reorganised chain runs the same calls again, and their decoding takes most of the time. */
 const decoded = new Map<Hex, Call | null>();
@@ -166,10 +159,7 @@ const decoded = new Map<Hex, Call | null>();
 function tryDecode(data: Hex): Call | null {
   const known = decoded.get(data);
   if (known !== undefined) return known;
-  let call: Call | null = null;
-  try {
-    call = decodeFunctionData({ abi: EXCHANGE_ABI, data });
-  } catch {}
+  const call = decodedCall(EXCHANGE_ABI, data);
   decoded.set(data, call);
   return call;
 }

@@ -1,6 +1,7 @@
 /** The contract that decides markets as settlement sees it. Anybody may do everything. */
-import { decodeFunctionData, encodeFunctionData, encodeFunctionResult, type Hex, toHex } from 'viem';
+import { encodeFunctionData, encodeFunctionResult, type Hex, toHex } from 'viem';
 import { RESOLUTIONS_ABI } from '../../shared/chain/exchangeAbi.ts';
+import { decodedCall } from './decodedCall.ts';
 
 export const RESOLUTIONS: Hex = '0x00000000000000000000000000000000000000b1';
 const PROPOSER: Hex = '0x00000000000000000000000000000000000000b2';
@@ -19,7 +20,7 @@ export class FakeResolutions {
 
   /** @returns whether it was carried out; null for a call of another contract. */
   run(data: Hex, timestampSec: number): boolean | null {
-    const call = tryDecode(data);
+    const call = decodedCall(RESOLUTIONS_ABI, data);
     if (call === null) return null;
     const first = call.args[0];
     if (call.functionName === 'propose') {
@@ -42,7 +43,7 @@ export class FakeResolutions {
   }
 
   view(data: Hex): Hex | null {
-    const call = tryDecode(data);
+    const call = decodedCall(RESOLUTIONS_ABI, data);
     const abi = RESOLUTIONS_ABI;
     if (call?.functionName === 'hasRole') return toHex(this.mayPropose ? 1 : 0, { size: 32 });
     if (call?.functionName === 'delay' || call?.functionName === 'leastDelay') {
@@ -67,12 +68,4 @@ const NONE: Proposal = { number: 0n, yes: 0n, from: 0n, isOpen: false, isDecided
 /** The data of a transaction of others. */
 export function ofProposal(functionName: 'veto' | 'carryOut', number: number): Hex {
   return encodeFunctionData({ abi: RESOLUTIONS_ABI, functionName, args: [BigInt(number)] });
-}
-
-function tryDecode(data: Hex) {
-  try {
-    return decodeFunctionData({ abi: RESOLUTIONS_ABI, data });
-  } catch {
-    return null;
-  }
 }

@@ -1,6 +1,6 @@
 /** USDC in memory, for a chain in memory: EIP-3009 with signatures of keys, and balances that a test sets. */
 import {
-  decodeFunctionData,
+  type DecodeFunctionDataReturnType,
   encodeAbiParameters,
   encodeFunctionData,
   encodeFunctionResult,
@@ -16,6 +16,7 @@ import { RpcError } from '../../shared/chain/rpc.ts';
 import { domainSeparator } from '../../shared/crypto/eip712.ts';
 import { cancelDigest, type TransferAuthorization, transferDigest } from '../../shared/crypto/eip3009.ts';
 import { isDigestSignedBy } from '../../shared/crypto/walletSignature.ts';
+import { decodedCall } from './decodedCall.ts';
 import type { FakeContract } from './fakeChain.ts';
 
 const TERMS = 'address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce';
@@ -36,7 +37,7 @@ const REVERTED = { isSuccess: false, logs: [] };
 export const USDC: Hex = '0x00000000000000000000000000000000000005dc';
 export const USDC_DOMAIN = { name: 'USD Coin', version: '2', chainId: 137, verifyingContract: USDC };
 
-type Call = ReturnType<typeof decodeFunctionData<typeof ABI>>;
+type Call = DecodeFunctionDataReturnType<typeof ABI>;
 type TransferCall = Extract<Call, { functionName: 'transferWithAuthorization' }>;
 type CancelCall = Extract<Call, { functionName: 'cancelAuthorization' }>;
 
@@ -52,18 +53,15 @@ export class FakeUsdc implements FakeContract {
   run(data: Hex, timestampSec: number): { readonly isSuccess: boolean; readonly logs: readonly Log[] } {
     // Another contract's.
     if (data === '0x') return { isSuccess: true, logs: [] };
-    const call = decodeFunctionData({ abi: ABI, data });
+    const call = decodedCall(ABI, data);
+    if (call === null) throw new Error(`USDC has no such function: ${data}`);
     if (call.functionName === 'cancelAuthorization') return this.#cancel(call);
     return call.functionName === 'transferWithAuthorization' ? this.#transfer(call, timestampSec) : REVERTED;
   }
 
   view(data: Hex, timestampSec: number): Hex {
-    let call: Call;
-    try {
-      call = decodeFunctionData({ abi: ABI, data });
-    } catch {
-      throw new RpcError('eth_call: execution reverted');
-    }
+    const call = decodedCall(ABI, data);
+    if (call === null) throw new RpcError('eth_call: execution reverted');
     const { functionName, args } = call;
     const answer = (result: unknown): Hex => encodeFunctionResult({ abi: ABI, functionName, result } as never);
     switch (functionName) {
