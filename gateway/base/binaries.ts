@@ -17,11 +17,55 @@ const PINNED = fileURLToPath(new URL('../../data/binaries.json', import.meta.url
  * binary would be.
  */
 const COMPILED = ['Release', 'Debug'].map((kind) => `better-sqlite3/build/${kind}`);
+/** The folders in which today's package of uWebSockets.js and the next one (data/docs/runtime.md) have binaries. */
+const SOCKETS_TODAY = 'uWebSockets.js/dist/bin';
+const SOCKETS_NEXT = 'uWebSockets.js';
+/** The oldest C library that the binaries of the next package can use. */
+const GLIBC_NEXT = [2, 38];
 
 /** Returns in one line why this process must not load its binaries; null if all are the pinned ones. */
 export function binaryProblem(): string | null {
   const pinned = JSON.parse(readFileSync(PINNED, 'utf8'));
-  return binaryProblemIn(packageFolders(), pinned, `${process.platform}-${process.arch}`);
+  const folders = packageFolders();
+  return binaryProblemIn(folders, pinned, `${process.platform}-${process.arch}`) ?? socketsProblem(folders, THIS_NODE);
+}
+
+export type NodeBuild = {
+  readonly platform: string;
+  readonly arch: string;
+  /** The version of Node's interface to machine code. */
+  readonly modules: string;
+  readonly version: string;
+  /** Empty where it is another library, or unknown. */
+  readonly glibc: () => string;
+};
+
+const THIS_NODE: NodeBuild = {
+  ...{ platform: process.platform, arch: process.arch, modules: process.versions.modules, version: process.version },
+  glibc: () => {
+    const report: { header?: { glibcVersionRuntime?: string } } = process.report.getReport();
+    return report.header?.glibcVersionRuntime ?? '';
+  },
+};
+
+/** Returns in one line why uWebSockets.js cannot be loaded by this Node; null if nothing is known to prevent it. */
+export function socketsProblem(folders: readonly string[], node: NodeBuild): string | null {
+  const name = nameOfSockets(`${node.platform}-${node.arch}`, node.modules);
+  if (existsSync(packageFile(`${SOCKETS_TODAY}/${name}`, folders))) return null;
+  const see = 'data/docs/runtime.md says which package has one';
+  if (!existsSync(packageFile(`${SOCKETS_NEXT}/${name}`, folders)))
+    return `uWebSockets.js has no ${name} for Node ${node.version}; ${see}`;
+  const glibc = node.glibc();
+  if (glibc === '' || !isOlder(glibc.split('.').map(Number), GLIBC_NEXT)) return null;
+  return `${name} needs glibc ${GLIBC_NEXT.join('.')}, and this system has ${glibc}; ${see} for it`;
+}
+
+function isOlder([major, minor]: readonly number[], [leastMajor, leastMinor]: readonly number[]): boolean {
+  return major < leastMajor || (major === leastMajor && minor < leastMinor);
+}
+
+function nameOfSockets(platform: string, modules: string): string {
+  return `uws_${platform.replace('-', '_')}_${modules}.node`;
 }
 
 /**
@@ -31,7 +75,7 @@ export function binaryProblem(): string | null {
 export function binaryProblemIn(folders: readonly string[], pinned: PinnedBinaries, platform: string): string | null {
   const expected = pinned[platform];
   if (expected === undefined) return `data/binaries.json pins no binaries for ${platform}`;
-  for (const file of [...Object.keys(expected), ...compiledIn(folders)]) {
+  for (const file of new Set([...Object.keys(expected), ...socketsOf(platform), ...compiledIn(folders)])) {
     const path = packageFile(file, folders);
     if (!existsSync(path)) continue;
     const found = hash('sha256', readFileSync(path), 'hex');
@@ -40,6 +84,12 @@ export function binaryProblemIn(folders: readonly string[], pinned: PinnedBinari
     return `${path} has the SHA-256 ${found}, but ${wanted} in data/binaries.json; run npm ci, or pin it on purpose`;
   }
   return null;
+}
+
+/** The files that this Node would load there, pinned or not. */
+function socketsOf(platform: string): string[] {
+  const name = nameOfSockets(platform, THIS_NODE.modules);
+  return [SOCKETS_TODAY, SOCKETS_NEXT].map((place) => `${place}/${name}`);
 }
 
 function compiledIn(folders: readonly string[]): string[] {

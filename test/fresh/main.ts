@@ -5,7 +5,7 @@
 import { passes } from '../support/testRun.ts';
 import { IS_SUPPORTED, installPrograms } from './nodes.ts';
 
-const FILES = ['install', 'package', 'client'].map((name) => `test/fresh/${name}.ts`);
+const FILES = ['install', 'package', 'client', 'newerNode'].map((name) => `test/fresh/${name}.ts`);
 
 if (IS_SUPPORTED) installPrograms();
 process.exit((await passes(FILES, { concurrency: 2, repeatsFailed: false })) ? 0 : 1);

@@ -13,7 +13,9 @@ export const NODES = { 20: '20.20.2', 22: '22.23.3', 24: '24.21.0' } as const;
 const NPMS = { 10: '10.9.9', 11: '11.21.2' } as const;
 export type NodeMajor = keyof typeof NODES;
 export type NpmMajor = keyof typeof NPMS;
-const OTHERS = ['@oven/bun-linux-x64@1.4.5', '@deno/linux-x64-glibc@2.9.6'];
+/** uWebSockets.js for Node 24 (data/docs/runtime.md). */
+export const NEXT_SOCKETS = '@btc-vision/uwebsockets.js@20.57.0';
+const OTHERS = [`sockets-24@npm:${NEXT_SOCKETS}`, '@oven/bun-linux-x64@1.4.5', '@deno/linux-x64-glibc@2.9.6'];
 
 /** Platform packages of two versions of Node cannot be installed side by side, so each is an alias. */
 const PACKAGES = [

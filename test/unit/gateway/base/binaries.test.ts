@@ -4,7 +4,13 @@ import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSyn
 import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { binaryProblem, binaryProblemIn, type PinnedBinaries } from '../../../../gateway/base/binaries.ts';
+import {
+  binaryProblem,
+  binaryProblemIn,
+  type NodeBuild,
+  type PinnedBinaries,
+  socketsProblem,
+} from '../../../../gateway/base/binaries.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
@@ -42,6 +48,8 @@ describe('the binaries of packages', () => {
     for (const platform of platforms) {
       const name = `uWebSockets.js/dist/bin/uws_${platform.replace('-', '_')}_${process.versions.modules}.node`;
       assert.match(PINNED[platform][name], /^[0-9a-f]{64}$/, name);
+      const next = `uWebSockets.js/uws_${platform.replace('-', '_')}_137.node`;
+      assert.match(PINNED[platform][next], /^[0-9a-f]{64}$/, next);
     }
   });
 
@@ -68,6 +76,31 @@ describe('the binaries of packages', () => {
     assert.match(binaryProblemIn([directory], pinned, 'linux-x64')!, /better_sqlite3\.node .* it is not pinned/);
     const also = { 'linux-x64': { ...pinned['linux-x64'], [compiled]: SHA_OF_A } };
     assert.equal(binaryProblemIn([directory], also, 'linux-x64'), null);
+  });
+
+  test('of uWebSockets.js for this Node are refused until they are pinned, from either package', () => {
+    const name = `uws_linux_x64_${process.versions.modules}.node`;
+    for (const file of [`uWebSockets.js/${name}`, `uWebSockets.js/dist/bin/${name}`]) {
+      const directory = modulesWith({ [file]: 'a' });
+      assert.match(binaryProblemIn([directory], { 'linux-x64': {} }, 'linux-x64')!, /\.node .* it is not pinned/);
+      assert.equal(binaryProblemIn([directory], { 'linux-x64': { [file]: SHA_OF_A } }, 'linux-x64'), null);
+    }
+  });
+
+  test('of uWebSockets.js: a start says which one is missing for a Node, and that one needs a newer glibc', () => {
+    const node = (modules: string, glibc: string): NodeBuild => ({
+      ...{ platform: 'linux', arch: 'x64', modules, version: 'v24.21.0', glibc: () => glibc },
+    });
+    const today = [modulesWith({ [UWS]: 'a' })];
+    const next = [modulesWith({ 'uWebSockets.js/uws_linux_x64_137.node': 'a' })];
+    assert.equal(socketsProblem(today, node('127', '2.36')), null);
+    assert.match(
+      socketsProblem(today, node('137', '2.41'))!,
+      /has no uws_linux_x64_137\.node for Node v24\.21\.0; .*runtime/,
+    );
+    assert.match(socketsProblem(next, node('137', '2.36'))!, /needs glibc 2\.38, and this system has 2\.36/);
+    for (const glibc of ['2.38', '2.41', '3.0', ''])
+      assert.equal(socketsProblem(next, node('137', glibc)), null, glibc);
   });
 
   test('of a platform without pins are refused', () => {
