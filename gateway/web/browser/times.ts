@@ -16,6 +16,7 @@ const CLOCK = formatOf(SECONDS);
 const ZONE = formatOf({ timeZoneName: 'short' });
 const SHORT_DAY = formatOf({ day: 'numeric', month: 'short' });
 const SHORT_CLOCK = formatOf(MINUTES);
+const SHORT_DAY_CLOCK = formatOf({ day: 'numeric', month: 'short', ...MINUTES });
 
 /** @returns the first of the visitor's languages that is that of the page, in the way that a region writes it */
 export function localeOf(languages: readonly string[]): string {
@@ -36,8 +37,10 @@ export function utcTime(time: string | number): string {
   return UTC.format(new Date(time));
 }
 
-export function clockTime(timeMs: number): string {
-  return CLOCK.format(timeMs);
+/** "22:38:05" of the visitor's day, "29 Nov, 22:38" of another. */
+export function clockTime(timeMs: number, nowMs = Date.now()): string {
+  const isToday = new Date(timeMs).toDateString() === new Date(nowMs).toDateString();
+  return isToday ? CLOCK.format(timeMs) : SHORT_DAY_CLOCK.format(timeMs);
 }
 
 /** For the axis of a chart: "29 Nov". */

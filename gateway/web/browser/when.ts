@@ -5,7 +5,7 @@ import { clockTime, dateTime, utcTime } from './times.ts';
 
 type WhenProps = {
   readonly time: string | number;
-  /** Only hours, minutes and seconds: the zone is said elsewhere. */
+  /** Only the clock, with the day if it is another: the zone is said elsewhere. */
   readonly isClock?: boolean;
 };
 
