@@ -1,6 +1,7 @@
 /**
  * Runs two checkouts of the project side by side: each round runs the same benches in both, in alternating order, so
- * that disturbances of the machine affect both alike. A ratio is this checkout's figure divided by the other's.
+ * that disturbances of the machine affect both alike. Each runs with the Node that is installed in it, so two Nodes can
+ * be compared. A ratio is this checkout's figure divided by the other's.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -42,7 +43,7 @@ function runIn(checkout: string, benches: readonly string[]): Results {
   const json = join(scratch, 'results.json');
   try {
     const only = benches.flatMap((name) => ['--only', name]);
-    const args = ['--expose-gc', 'bench/main.ts', ...only, '--json', json];
+    const args = ['shared/run.mjs', '--expose-gc', 'bench/main.ts', ...only, '--json', json];
     const { status } = spawnSync(process.execPath, args, { cwd: checkout, stdio: ['ignore', 'ignore', 'inherit'] });
     if (status !== 0) throw new Error(`the benches failed in ${checkout}, exit code ${status}`);
     return JSON.parse(readFileSync(json, 'utf8'));
@@ -51,9 +52,10 @@ function runIn(checkout: string, benches: readonly string[]): Results {
   }
 }
 
-function describe(round: number, checkout: string, { commit, loadAverage, reports }: Results): void {
+function describe(round: number, checkout: string, { commit, node, loadAverage, reports }: Results): void {
   const stolen = reports.map(({ bench, stolen: share }) => `${bench} ${formatShare(share)}`).join(', ');
-  console.log(`round ${1 + round}, ${checkout} at ${commit}, load ${loadAverage.toFixed(2)}, stolen: ${stolen}`);
+  const conditions = `${checkout} at ${commit} on Node ${node}, load ${loadAverage.toFixed(2)}`;
+  console.log(`round ${1 + round}, ${conditions}, stolen: ${stolen}`);
 }
 
 function collect(figures: Map<string, Figure>, { reports }: Results, round: number, side: keyof Figure): void {
