@@ -52,6 +52,9 @@ const SCRIPT_EXPORTS: Readonly<Record<string, string>> = { uplot: '\nexport defa
 /** Each file of these packages is a module that runs in browsers as it is. */
 const NOBLE = '@noble/';
 
+/** Comments that have lines of their own. */
+const COMMENT = /^[ \t]*(?:\/\/.*|\/\*[\s\S]*?\*\/)[ \t]*$/gm;
+
 const HASH_LENGTH = 10;
 const SCRIPT = 'text/javascript; charset=utf-8';
 const CSS = 'text/css; charset=utf-8';
@@ -95,7 +98,7 @@ function documentOf(document: DocumentSource, { isDemo, providers }: PageOptions
   const atOnce = walk(entry, modules);
   const imports: Record<string, string> = {};
   for (const { name, text } of modules.values()) imports[name] = add(name, 'js', SCRIPT, text);
-  const sheet = add(`${styles[0]}.css`, 'css', CSS, styleText(styles) + source(CHARTS_STYLE));
+  const sheet = add(`${styles[0]}.css`, 'css', CSS, (styleText(styles) + source(CHARTS_STYLE)).replace(COMMENT, ''));
   const icon = add(ICON, 'svg', 'image/svg+xml', source(ICON));
   const map = JSON.stringify({ imports });
   const head = [
@@ -146,7 +149,7 @@ function visit(name: string, modules: Map<string, Module>): Module {
 function read(name: string): Module {
   const path = LIBRARIES[name] ?? name;
   const raw = source(path).replace(/\n\/\/# sourceMappingURL=.*/, '');
-  const code = (path.endsWith('.ts') ? stripTypeScriptTypes(raw) : raw) + (SCRIPT_EXPORTS[name] ?? '');
+  const code = (path.endsWith('.ts') ? withoutComments(stripTypeScriptTypes(raw)) : raw) + (SCRIPT_EXPORTS[name] ?? '');
   const needs: string[] = [];
   const laterNeeds: string[] = [];
   let text = '';
@@ -161,6 +164,11 @@ function read(name: string): Module {
     end = found.end;
   }
   return { name, text: text + code.slice(end), needs, laterNeeds };
+}
+
+/** They are for those who read the sources. The lines keep their numbers. */
+function withoutComments(code: string): string {
+  return code.replace(COMMENT, (comment) => comment.replace(/[^\n]+/g, ''));
 }
 
 function resolve(specifier: string, importer: string): string {

@@ -73,9 +73,9 @@ export class Studio {
   }
 
   /** A page on which everything of the view is there. */
-  async show(view: View): Promise<Sitter> {
+  async show(view: View, width: Width = view.widths?.[0] ?? 1280): Promise<Sitter> {
     const { page, session } = await (this.#pages.get(view.who) ?? this.#enter(view.who));
-    await page.setViewportSize(sizeOf(view.widths?.[0] ?? 1280));
+    await page.setViewportSize(sizeOf(width));
     await page.unrouteAll();
     await view.prepare?.(page);
     await page.goto(this.#world.server.baseUrl + view.path(this.#world));

@@ -8,6 +8,9 @@ export const HEIGHTS: Readonly<Record<Width, number>> = { 360: 740, 768: 1024, 1
 export const SCHEMES = ['light', 'dark'] as const;
 export type Scheme = (typeof SCHEMES)[number];
 
+/** Up to here the ticket is a sheet. */
+const SHEET_WIDTH = 672;
+
 export type View = {
   readonly name: string;
   readonly who: 'anyone' | 'visitor' | 'operator';
@@ -42,6 +45,7 @@ export const VIEWS: readonly View[] = [
   {
     ...view('sign-in', 'anyone', '', async (page) => {
       await market(page);
+      await openTicket(page);
       await page.getByRole('button', { name: /^Sign in to buy/ }).click();
       await page.getByRole('dialog').getByText('Sign in to trade').waitFor();
     }),
@@ -70,6 +74,7 @@ export const VIEWS: readonly View[] = [
   {
     ...view('ticket', 'visitor', '', async (page) => {
       await market(page);
+      await openTicket(page);
       await page.getByLabel('Dollars').fill('25');
       await page.locator('.costs').getByText('Average price').waitFor();
       await page.getByRole('row', { name: /^Buy Yes 55¢/ }).waitFor();
@@ -79,6 +84,7 @@ export const VIEWS: readonly View[] = [
   {
     ...view('ticket limit', 'visitor', '', async (page) => {
       await market(page);
+      await openTicket(page);
       await page.getByRole('button', { name: 'Limit', exact: true }).click();
       await page.getByLabel('Price in cents').fill('57');
       await page.getByRole('textbox', { name: 'Tokens', exact: true }).fill('12,5');
@@ -120,6 +126,12 @@ async function market(page: Page): Promise<void> {
   await live(page);
   await page.locator('.plot canvas').first().waitFor();
   await page.locator('.ladder tr.bid').first().waitFor();
+}
+
+/** On a telephone it is a sheet, which a button of an outcome opens. */
+async function openTicket(page: Page): Promise<void> {
+  if (page.viewportSize()!.width > SHEET_WIDTH) return;
+  if ((await page.locator('[data-open="false"]').count()) > 0) await page.locator('.outcomes button').first().click();
 }
 
 async function leaders(page: Page): Promise<void> {

@@ -6,6 +6,7 @@ import { ApiError, sendRequest } from '../../../shared/client/http.ts';
 import { prepareRequest } from '../../../shared/client/request.ts';
 import type { Bbo } from '../../../shared/client/types.ts';
 import { dateTime } from './times.ts';
+import { nowComing } from './whole.ts';
 
 /** `value` stays while a newer one is being loaded or cannot be loaded. */
 export type Loaded<T> = { readonly value: T | null; readonly error: string | null };
@@ -47,6 +48,7 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, everySeconds =
     let isLeft = false;
     let isDue = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
+    const arrived = nowComing();
     const run = async (): Promise<void> => {
       isDue = document.hidden;
       if (isDue) return;
@@ -67,6 +69,8 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, everySeconds =
         waitMs = isFinal ? 0 : Math.max(waitMs, (retryAfter ?? RETRY_SECONDS) * SECOND_MS);
         const text = isRefusal(error) ? textOf(error) : `${textOf(error)} Trying again.`;
         setState((before) => ({ key, value: before.key === key ? before.value : null, error: text }));
+      } finally {
+        arrived();
       }
       if (!isLeft && waitMs > 0) timer = setTimeout(run, waitMs);
     };
@@ -77,6 +81,7 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, everySeconds =
     void run();
     return () => {
       isLeft = true;
+      arrived();
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', onShown);
     };

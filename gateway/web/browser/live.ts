@@ -9,6 +9,7 @@ import type { Levels } from '../../../shared/client/stream/bookReplica.ts';
 import type { BookState, BookStream, StaleCause } from '../../../shared/client/stream/bookStream.ts';
 import type { TradeFrame } from '../../../shared/client/stream/frames.ts';
 import { streamOf, useStreamOwner } from './stream.ts';
+import { useComing } from './whole.ts';
 
 export type LiveBook = {
   readonly state: BookState;
@@ -65,6 +66,7 @@ export function useBook(marketId: string): LiveBook {
       book.close();
     };
   }, [marketId, owner]);
+  useComing(shown.state === 'starting');
   return shown;
 }
 

@@ -16,6 +16,7 @@ import { useVisitor } from './session.ts';
 import { KEYS_ASKED, useShortcuts } from './shortcuts.ts';
 import { SignInPanel } from './signInPanel.ts';
 import { useUnread } from './unread.ts';
+import { useWhole } from './whole.ts';
 
 const AccountPage = later(async () => (await import('./accountPage.ts')).AccountPage);
 const ActivityPage = later(async () => (await import('./activityPage.ts')).ActivityPage);
@@ -45,6 +46,7 @@ function App(): VNode {
   const [isOpen, setOpen] = useState(false);
   const place = usePlace();
   const main = useRef<HTMLElement>(null);
+  useWhole(main, place.path === '/' ? null : place.path);
   // The keyboard and screen readers start at the beginning of the new view, as in a new document.
   useEffect(() => {
     setOpen(false);

@@ -8,6 +8,7 @@
  *            the members of a cluster may be of two versions meanwhile.
  */
 import { keepInTab, takeFromTab } from './storage.ts';
+import { nowComing } from './whole.ts';
 
 const RELOADED = 'reloaded';
 const AGAIN_MS = 60_000;
@@ -31,11 +32,14 @@ let reloading: Promise<void> | undefined;
 
 /** @param load an `import()`, whose failure says nothing of its cause */
 export async function part<T>(load: () => Promise<T>): Promise<T> {
+  const arrived = nowComing();
   try {
     return await load();
   } catch {
     if (Date.now() - reloadedMs > AGAIN_MS && (await isReplaced())) await reloadOnce();
     throw new PartMissing('A part of this page could not be loaded. Nothing was sent: load the page again.');
+  } finally {
+    arrived();
   }
 }
 

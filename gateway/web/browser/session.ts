@@ -16,6 +16,7 @@ import { textOf } from './api.ts';
 import { onOtherTab, read, remove, write } from './storage.ts';
 import type { Wallet } from './wallet.ts';
 import { forgetWallet, openWalletAnew, rememberWallet } from './wallets.ts';
+import { useComing } from './whole.ts';
 
 /** `unknown` until the cookie's session has been requested. */
 type Visitor =
@@ -49,6 +50,7 @@ export function useVisitor(): Visitor {
       listeners.delete(show);
     };
   }, []);
+  useComing(shown.kind === 'unknown' && shown.cause === null);
   return shown;
 }
 

@@ -1,6 +1,7 @@
 /** Stands where data will be while they are loaded, of about their size; or says why they cannot be loaded. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
+import { useComing } from './whole.ts';
 
 type ToComeProps = {
   readonly error?: string | null;
@@ -10,6 +11,7 @@ type ToComeProps = {
 };
 
 export function ToCome({ error = null, lines = 3, isPlot = false }: ToComeProps): VNode {
+  useComing(error === null);
   const room = isPlot ? 'plot' : '';
   if (error !== null) return html`<p class=${`quiet ${room}`}>${error}</p>`;
   return html`<p class="unseen" role="status">Loading …</p>

@@ -6,11 +6,12 @@
  */
 import { html, render } from 'htm/preact';
 import type { ComponentType, VNode } from 'preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { BackupReport } from '../../../../shared/client/types.ts';
 import { useLoaded } from '../api.ts';
 import { clockTime, zoneName } from '../times.ts';
 import { ToCome } from '../toCome.ts';
+import { useWhole } from '../whole.ts';
 import { clientWith, keepToken, keptToken } from './access.ts';
 import { AccountsView } from './accountsView.ts';
 import { ApprovalsView } from './approvalsView.ts';
@@ -62,6 +63,8 @@ function Desk({ token, onLeave }: DeskProps): VNode {
   const section = useSection();
   const last = reports.samples.findLast(({ report }) => report !== null)?.report ?? null;
   const View = section.view;
+  const main = useRef<HTMLElement>(null);
+  useWhole(main, section.id);
   const backups = useLoaded<BackupReport>('backups', () => client.backups(), BACKUPS_SECONDS).value;
   const bad = problemsOf(reports.samples, reports.error, backups).filter(({ level }) => level === 'bad').length;
   // The tab shows it too: the page is mostly in the background until something happens.
@@ -82,12 +85,12 @@ function Desk({ token, onLeave }: DeskProps): VNode {
           }</a>`,
       )}</nav>
       <${Freshness} reports=${reports} />
-      <p class="account">
+      <p class="account" key=${last === null ? 'asked' : 'known'}>
         ${last !== null && html`<span title=${last.operator.roles.join(', ')}>${last.operator.name}</span>`}
         <button type="button" onClick=${() => onLeave(null)}>Sign out</button>
       </p>
     </header>
-    <main id="main" class="ops" tabindex="-1">
+    <main id="main" class="ops" tabindex="-1" ref=${main}>
       <h1>${section.title}</h1>
       ${
         last === null
@@ -100,12 +103,12 @@ function Desk({ token, onLeave }: DeskProps): VNode {
 }
 
 /** Shows the age of the numbers on the screen: an old one must not look like a new one. */
-function Freshness({ reports: { samples, error } }: { readonly reports: Reports }): VNode | null {
+function Freshness({ reports: { samples, error } }: { readonly reports: Reports }): VNode {
   const last = samples.findLast(({ report }) => report !== null);
-  if (last === undefined || last.report === null) return null;
+  if (last === undefined || last.report === null) return html`<p key="asked" class="status"><strong>–</strong></p>`;
   const { status } = last.report;
   const state = error === null ? (status === 'ready' ? 'live' : 'late') : 'closed';
-  return html`<p class="status" data-state=${state}>
+  return html`<p key="known" class="status" data-state=${state}>
     <span class="dot" aria-hidden="true"></span>
     <strong>${error === null ? status : 'No answer'}</strong>
     <span class="quiet">${error === null ? 'as of' : 'since'} ${clockTime(last.atMs)} ${zoneName()}</span>
