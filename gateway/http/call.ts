@@ -149,7 +149,10 @@ export type CallHost = {
 type RecordResult = (status: number, body: string, whenRecorded: (isRecorded: boolean) => void) => void;
 
 /** A bearer token that was admitted; its signature may not be verified yet. */
-type OfferedToken = { readonly token: string; readonly admitted: AdmittedToken };
+export type OfferedToken = { readonly kind: 'token'; readonly token: string; readonly admitted: AdmittedToken };
+
+/** The key, or the token, that a call offers for its identity. */
+export type Offered = ApiKey | OfferedToken;
 
 /** Headers of a browser, empty where absent, for the routes with cookies. */
 export type Browser = {
@@ -179,12 +182,10 @@ export class Call {
 
   route: FullSpec | null = null;
   forwardedFor = '';
-  /** Null if no key was offered, or a refused one counts as none. */
+  /** Not verified before the body is complete; null without one, or if a refused one counts as none. */
+  offered: Offered | null = null;
+  /** The headers with which a key is offered; null if none is. */
   credentials: Credentials | null = null;
-  /** The key of the credentials, whose signature is not verified yet; null without credentials. */
-  offeredKey: ApiKey | null = null;
-  /** Null without a bearer token, or if a refused one counts as none. */
-  offeredToken: OfferedToken | null = null;
   /** All headers by lower-case name, for a route that takes foreign headers; otherwise none. */
   headers: Readonly<Record<string, string>> = EMPTY;
   /** Null where the route has no cookies. */

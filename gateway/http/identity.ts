@@ -7,6 +7,7 @@
  * the same address for requests without credentials. The administrator's correct token is not counted at all. Owner:
  * the gateway thread.
  */
+import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
 import type { Authenticator, Credentials, Unauthenticated } from '../access/authenticator.ts';
@@ -17,8 +18,8 @@ import type { Config } from '../base/config.ts';
 import { isWithin } from '../base/networks.ts';
 import type { AccountPrincipal, ApiKey, SessionPrincipal } from '../base/principal.ts';
 import type { Invalid, Refusal } from '../base/refusal.ts';
-import type { AdmittedToken, SessionTokens } from '../base/sessionTokens.ts';
-import type { Call, Passage } from './call.ts';
+import type { SessionTokens } from '../base/sessionTokens.ts';
+import type { Call, Offered, OfferedToken, Passage } from './call.ts';
 import { applyLimit } from './counting.ts';
 import { refuse } from './respond.ts';
 import { type FullSpec, requiredSessionScope } from './spec.ts';
@@ -59,7 +60,7 @@ export class IdentityStage {
     const admitted = this.#options.authenticator.admit(credentials, call.startedMs, route.early !== undefined);
     if (admitted.ok) {
       call.credentials = credentials;
-      call.offeredKey = admitted.key;
+      call.offered = admitted.key;
       return true;
     }
     if (needsKey(route)) this.refuse(call, route, admitted);
@@ -67,8 +68,14 @@ export class IdentityStage {
     return !needsKey(route);
   }
 
-  /** For a call whose key was admitted, once its body is complete. @param scope the bits that the key must have. */
-  identify(call: Call, route: FullSpec, scope: number, offered: ApiKey, credentials: Credentials): Passage {
+  /** For a call whose key or token was admitted, once its body is complete. @param scope bits that a key must have */
+  identify(call: Call, route: FullSpec, scope: number, offered: Offered): Passage {
+    if (offered.kind === 'token') return this.#identifySession(call, route, offered);
+    assert(call.credentials !== null, 'identity: a key is offered by its credentials');
+    return this.#identifyKey(call, route, scope, offered, call.credentials);
+  }
+
+  #identifyKey(call: Call, route: FullSpec, scope: number, offered: ApiKey, credentials: Credentials): Passage {
     const { method, target, bodyBytes, startedMs } = call;
     const { authenticator } = this.#options;
     const by = call.byFront?.verifiedWith;
@@ -126,7 +133,7 @@ export class IdentityStage {
   admitSession(call: Call, route: FullSpec, token: string): boolean {
     const admitted = this.#options.sessions?.admit(token, call.startedMs) ?? ERRORS.INVALID_ACCESS_TOKEN;
     if ('principal' in admitted) {
-      call.offeredToken = { token, admitted };
+      call.offered = { kind: 'token', token, admitted };
       return true;
     }
     if (needsKey(route)) this.refuse(call, route, unauthenticated(admitted));
@@ -134,8 +141,8 @@ export class IdentityStage {
     return !needsKey(route);
   }
 
-  /** For a call whose token was admitted, once its body is complete; the first use of a token takes longer. */
-  identifySession(call: Call, route: FullSpec, token: string, admitted: AdmittedToken): Passage {
+  /** The first use of a token takes longer. */
+  #identifySession(call: Call, route: FullSpec, { token, admitted }: OfferedToken): Passage {
     if (admitted.isVerified) return this.#enterSession(call, route, admitted.principal);
     const { sessions } = this.#options;
     return sessions!.verify(token, admitted, call.startedMs).then((isVerified) => {

@@ -345,13 +345,9 @@ export class Pipeline {
 
   /** The stages after the body; a stage that does not reach the next one has answered the call. */
   #pass(call: Call, row: RouteRow): void {
-    const { credentials, offeredKey, offeredToken } = call;
-    let passage = call.addressPassage;
-    if (credentials !== null && offeredKey !== null) {
-      passage = this.#identity.identify(call, row.route, row.scope, offeredKey, credentials);
-    } else if (offeredToken !== null) {
-      passage = this.#identity.identifySession(call, row.route, offeredToken.token, offeredToken.admitted);
-    }
+    const { offered, addressPassage } = call;
+    const isKnown = offered !== null;
+    const passage = isKnown ? this.#identity.identify(call, row.route, row.scope, offered) : addressPassage;
     this.#stages.proceedIf(passage, call, row);
   }
 }
