@@ -45,7 +45,7 @@ function list(call: CallOf<typeof LIST>, deps: AdminFiatDeps): void {
   ok(call, { queues: queuesOf(deps.fiat), sessions: rows.map((session) => adminSessionOf(session, deps)) });
 }
 
-function queuesOf({ sessions, webhooks, driver, relayer }: Fiat): object {
+function queuesOf({ sessions, webhooks, driver, payer }: Fiat): object {
   const byState: Record<string, number> = {};
   let open = 0;
   for (const { transferState, status } of sessions.open()) {
@@ -59,7 +59,7 @@ function queuesOf({ sessions, webhooks, driver, relayer }: Fiat): object {
     by_state: byState,
     waiting_events: webhooks.waiting().length,
     polls_under_way: driver.pollsUnderWay,
-    relay: relayer.state,
+    relay: payer.state,
   };
 }
 
@@ -74,7 +74,7 @@ async function show(call: CallOf<typeof SHOW>, deps: AdminFiatDeps): Promise<voi
   ok(call, {
     session: adminSessionOf(session, deps),
     transfer,
-    envelopes: transfers.envelopesOf(id).map(({ accountNonce, fee, txHash, state, createdMs }) => {
+    envelopes: deps.fiat.payer.transactionsOf(id).map(({ accountNonce, fee, txHash, state, createdMs }) => {
       return { account_nonce: accountNonce, fee, tx_hash: txHash, state, created_at: timeOf(createdMs) };
     }),
     claimed_tx_hashes: transfers.claimsOf(id),

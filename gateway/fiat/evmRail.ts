@@ -25,7 +25,8 @@ import type {
   RailQuestions,
   RailTransaction,
 } from '../../shared/wire/railQuestions.ts';
-import { type Rail, RailDown } from './rail.ts';
+import { type Payer, type PayerOffice, RailDown, type RelayRail } from './rail.ts';
+import { Relayer } from './relayer.ts';
 
 type Asks = {
   ask<N extends keyof RailQuestions>(name: N, ask: RailQuestions[N]['ask']): Promise<RailQuestions[N]['answer']>;
@@ -44,7 +45,7 @@ type EvmRailOptions = {
 /** About a block of most chains. */
 const LOOK_PAUSE_MS = 2000;
 
-export class EvmRail implements Rail {
+export class EvmRail implements RelayRail {
   readonly name = 'evm';
   readonly takesBlocksBack = true;
   readonly lookPauseMs: number;
@@ -126,6 +127,10 @@ export class EvmRail implements Rail {
     if (transaction?.status !== 'mined' || !isFinal(transaction.block!, head)) return null;
     const arrived = transaction.transfers.filter(({ to }) => to === wallet);
     return arrived.length === 0 ? null : arrived.reduce((sum, { valueMicro }) => sum + valueMicro, 0);
+  }
+
+  payer(office: PayerOffice): Payer {
+    return new Relayer({ ...office, rail: this });
   }
 
   /** EVMRAIL-1 */

@@ -12,8 +12,7 @@ import type { FiatWebhooks } from './fiatWebhooksStore.ts';
 import { OffRamps } from './offramp.ts';
 import { OnRamps } from './onramp.ts';
 import type { FiatProvider } from './provider.ts';
-import { type Rail, RailDown } from './rail.ts';
-import { Relayer } from './relayer.ts';
+import { type Payer, type Rail, RailDown } from './rail.ts';
 import { FiatService } from './service.ts';
 import { Settlement } from './settlement.ts';
 import { Statements } from './statements.ts';
@@ -45,7 +44,7 @@ export class Fiat {
   readonly providers: ReadonlyMap<string, FiatProvider>;
   readonly service: FiatService;
   readonly driver: FiatDriver;
-  readonly relayer: Relayer;
+  readonly payer: Payer;
   readonly #daily: DailyStatements;
   readonly #options: FiatOptions;
   /** The time of the last log line about each subject. */
@@ -62,16 +61,17 @@ export class Fiat {
     const changes = new FiatChanges(sessions, clock);
     this.statementRows = options.statementRows;
     this.statements = new Statements({ ...options, statements: options.statementRows, changes });
-    const offRamps = new OffRamps({ ...options, changes });
     const onRamps = new OnRamps({ sessions, transfers, changes, rail });
-    this.relayer = new Relayer({
+    this.payer = rail.payer({
       ...options,
       mayLeave: (id) => {
         const session = sessions.find(id);
         return session !== undefined && settlement.mayLeave(session);
       },
     });
-    const settlement = new Settlement({ ...options, changes, offRamps, relayer: this.relayer });
+    const { payer } = this;
+    const offRamps = new OffRamps({ ...options, changes, payer });
+    const settlement = new Settlement({ ...options, changes, offRamps, payer });
     const onFailure = (what: string, name: string, error: unknown): void => this.#note(what, name, error);
     const { statements, statementRows: rows } = this;
     this.#daily = new DailyStatements({ ...options, statements, rows, onFailure });

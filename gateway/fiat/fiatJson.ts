@@ -11,13 +11,18 @@ import type { FiatSession } from './fiatSessionsStore.ts';
 import type { FiatTransfers, Intent } from './fiatTransfersStore.ts';
 import { canSubmitIn } from './machine.ts';
 import { messageOf, PENDING_MESSAGE } from './messages.ts';
-import { type Rail, RailDown } from './rail.ts';
+import { type Payer, type Rail, RailDown } from './rail.ts';
 import { canStillSign } from './settlement.ts';
 
 /** A person's request does not wait longer than this for the rail. */
 const LOOK_MS = 2000;
 
-export type FiatViews = { readonly rail: Rail; readonly transfers: FiatTransfers; readonly clock: Clock };
+export type FiatViews = {
+  readonly rail: Rail;
+  readonly payer: Payer;
+  readonly transfers: FiatTransfers;
+  readonly clock: Clock;
+};
 
 export function fiatSessionOf(session: FiatSession): FiatSessionRecord {
   const { amountValue, amountCurrency, kind } = session;
@@ -49,14 +54,14 @@ export function fiatSessionOf(session: FiatSession): FiatSessionRecord {
  * rail is asked first, so that everything else is read at one moment.
  */
 export async function fiatTransferOf(session: FiatSession, views: FiatViews): Promise<FiatTransfer> {
-  const { rail, transfers } = views;
+  const { rail, payer, transfers } = views;
   const hash = (): string | null => transfers.claimsOf(session.id)[0] ?? session.txHash ?? session.reportedHash;
   const [asked, signed] = [hash(), transfers.intentOf(session.id)];
   const confirmations = await confirmationsOf(asked, rail);
   const typedData = signed === undefined ? null : await typedDataOf(signed, rail);
   const intent = transfers.intentOf(session.id);
   const state = session.transferState!;
-  const submitted = transfers.envelopesOf(session.id).findLast((each) => each.state === 'accepted');
+  const submitted = payer.transactionsOf(session.id).findLast((each) => each.state === 'accepted');
   const claimed = transfers.claimsOf(session.id)[0] ?? null;
   const authorization =
     intent === undefined ? null : { nonce: intent.nonce, digest: intent.digest, signature: intent.signature };

@@ -18,7 +18,7 @@
  *   LEDGERRAIL-5  Of two transfers with the same (from, nonce) one is included at a time.
  *   LEDGERRAIL-6  An arrival is listed once all earlier transactions are decided, so no arrival can later appear before
  *                 a cursor.
- *   LEDGERRAIL-7  A transaction that its owner sends has a row only if its signature is right: it is verified once.
+ *   LEDGERRAIL-7  A transaction has a row only if its signature is right: it is verified once, before it is written.
  *   LEDGERRAIL-8  An account has at most MOST_CANCELLED cancellations, MOST_ENDLESS of them without an end. Each other
  *                 one is deleted with the end of its authorization.
  */
@@ -30,21 +30,12 @@ import { CONFIRMATIONS } from '../../shared/chain/depth.ts';
 import type { Eip712Domain } from '../../shared/crypto/eip712.ts';
 import { cancelDigest, type TransferAuthorization, transferDigest } from '../../shared/crypto/eip3009.ts';
 import { keccak256 } from '../../shared/crypto/keccak.ts';
-import type {
-  AuthorizationState,
-  BroadcastResult,
-  Envelope,
-  EnvelopeFields,
-  PreflightFault,
-  RailHead,
-  RailTransaction,
-} from '../../shared/wire/railQuestions.ts';
-import { inOrder, makeEnvelope, parseEnvelope } from './ledgerEnvelope.ts';
+import type { AuthorizationState, PreflightFault, RailHead, RailTransaction } from '../../shared/wire/railQuestions.ts';
+import { LedgerPayer } from './ledgerPayer.ts';
 import type { LedgerRailOptions } from './ledgerRailOptions.ts';
-import type { Rail } from './rail.ts';
+import type { Payer, PayerOffice, Rail } from './rail.ts';
 import { ENDLESS, type RailRow } from './railTransactionsStore.ts';
 
-const FEE = 1;
 /** Far more than a person has signed at a time. */
 const MOST_CANCELLED = 200;
 const MOST_ENDLESS = 50;
@@ -110,51 +101,18 @@ export class LedgerRail implements Rail {
     };
   }
 
-  async sender(): Promise<string> {
-    return '';
+  payer(office: PayerOffice): Payer {
+    return new LedgerPayer(this, office);
   }
 
-  async accountNonce(): Promise<number> {
-    return this.#options.rows.nextNonce;
-  }
-
-  async fee(): Promise<number> {
-    return FEE;
-  }
-
-  bumpedFee(fee: number): number {
-    return Math.ceil((fee * 11) / 10);
-  }
-
-  async envelope(fields: EnvelopeFields): Promise<Envelope> {
-    return makeEnvelope(fields);
-  }
-
-  async broadcast(signed: string): Promise<BroadcastResult> {
-    const envelope = parseEnvelope(signed);
-    if (envelope === null) return 'refused';
-    const { rows } = this.#options;
-    const { txHash, accountNonce, fee, transfer, signature } = envelope;
-    const known = rows.find(txHash);
-    if (known !== undefined && known.state !== 'replaced') return 'accepted';
-    if (accountNonce < rows.nextNonce) return 'nonce_too_low';
-    const rival = [...rows.open()].find((row) => row.accountNonce === accountNonce && row.state === 'pending');
-    if (rival !== undefined && fee < this.bumpedFee(rival.fee)) return 'underpriced';
-    if (known !== undefined) return 'underpriced';
-    if (rival !== undefined) rows.change(rival, { state: 'replaced' });
-    rows.add(this.#rowOf({ txHash, kind: 'transfer', accountNonce, fee, ...transfer, signature }));
-    await rows.durable();
-    return 'accepted';
-  }
-
-  /** Accepts a transaction that its owner sends. @returns its hash, or the reason for its refusal */
+  /** Accepts a transaction of any sender. @returns its hash, or the reason for its refusal */
   async send(
     kind: RailRow['kind'],
     transfer: TransferAuthorization,
     signature: string,
   ): Promise<{ readonly txHash: string } | { readonly fault: SendFault }> {
     const { rows } = this.#options;
-    const txHash = toHex(keccak256(Buffer.from(JSON.stringify({ kind, ...transfer, signature }))));
+    const txHash = hashOf(kind, transfer, signature);
     const isSent = (row: RailRow | undefined): boolean => row !== undefined && row.state !== 'reverted';
     if (isSent(rows.find(txHash))) return { txHash };
     const sent = { ...transfer, signature, kind };
@@ -167,10 +125,16 @@ export class LedgerRail implements Rail {
     const fault = this.#sendFaultOf(sent);
     if (fault !== null) return { fault };
     if (known === undefined)
-      rows.add(this.#rowOf({ txHash, kind, accountNonce: null, fee: 0, ...transfer, signature }));
+      rows.add(this.#rowOf({ ...termsOf(transfer), txHash, kind, accountNonce: null, fee: 0, signature }));
     else rows.change(known, { state: 'pending', reason: null, blockMs: null });
     await rows.durable();
     return { txHash };
+  }
+
+  /** Returns the hash of the transfer, and when it was first sent; null if it was not. */
+  sentMs(transfer: TransferAuthorization, signature: string): { txHash: string; sentMs: number } | null {
+    const row = this.#options.rows.find(hashOf('transfer', transfer, signature));
+    return row === undefined ? null : { txHash: row.txHash, sentMs: row.receivedMs };
   }
 
   async transaction(txHash: string): Promise<RailTransaction | null> {
@@ -228,7 +192,7 @@ export class LedgerRail implements Rail {
     const block = this.#blockOf(nowMs);
     rows.sweep(Math.floor(nowMs / 1000));
     let advanced = 0;
-    for (const row of inOrder(rows.nextOpen())) {
+    for (const row of rows.nextOpen()) {
       if (advanced === ADVANCED_A_TURN) break;
       if (this.#moving.has(row.txHash)) continue;
       const isDue =
@@ -254,7 +218,7 @@ export class LedgerRail implements Rail {
     }
     let included = row;
     if (row.state === 'pending') {
-      // LEDGERRAIL-7: the relayer's are verified here.
+      // LEDGERRAIL-7: a row of an earlier version that a relayer had sent is verified here.
       const isSigned = row.accountNonce === null || (await this.#isRightlySigned(row));
       if (rows.find(row.txHash)?.state !== 'pending') return;
       const fault = isSigned ? this.#faultOf(row, nowMs) : 'signature';
@@ -296,11 +260,10 @@ export class LedgerRail implements Rail {
     if (moved.movement !== null) rows.change(named, { creditedMs: nowMs });
   }
 
-  /** A transaction waits for its turn, and for another transaction with the same authorization. */
-  #isNext({ accountNonce, receivedMs, txHash, from, nonce }: RailRow, block: number): boolean {
+  /** A transaction waits for the next block, and for another transaction with the same authorization. */
+  #isNext({ receivedMs, txHash, from, nonce }: RailRow, block: number): boolean {
     const { rows } = this.#options;
     if (this.#blockOf(receivedMs) >= block) return false;
-    if (accountNonce !== null && accountNonce !== rows.nextNonce) return false;
     return !rows.ofNonce(from, nonce).some((row) => row.txHash !== txHash && row.state === 'included');
   }
 
@@ -368,6 +331,15 @@ export class LedgerRail implements Rail {
   #blockOf(ms: number): number {
     return Math.floor(ms / this.#options.blockMs);
   }
+}
+
+function hashOf(kind: RailRow['kind'], transfer: TransferAuthorization, signature: string): string {
+  return toHex(keccak256(Buffer.from(JSON.stringify({ kind, ...termsOf(transfer), signature }))));
+}
+
+/** Intents have more fields than the signed ones. */
+function termsOf({ from, to, valueMicro, validAfterSec, validBeforeSec, nonce }: TransferAuthorization) {
+  return { from, to, valueMicro, validAfterSec, validBeforeSec, nonce };
 }
 
 type Arrival = Pick<RailRow, 'txHash' | 'from' | 'to' | 'valueMicro' | 'nonce'> & { readonly block: number };

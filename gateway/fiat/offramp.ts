@@ -17,7 +17,7 @@ import type { FiatChanges } from './changes.ts';
 import type { FiatSession, FiatSessions } from './fiatSessionsStore.ts';
 import type { FiatTransfers, Intent } from './fiatTransfersStore.ts';
 import type { ProviderTransaction } from './provider.ts';
-import { carriesOut, type Rail } from './rail.ts';
+import { carriesOut, type Payer, type Rail } from './rail.ts';
 
 /** The time that a sale waits for its USDC, if the provider does not state one. */
 const PROVIDER_WAIT_MS = 1_800_000;
@@ -33,6 +33,7 @@ type OffRampDeps = {
   readonly transfers: FiatTransfers;
   readonly changes: FiatChanges;
   readonly rail: Rail;
+  readonly payer: Pick<Payer, 'transactionsOf'>;
   readonly clock: Clock;
   /** Addresses that must never be a destination: contracts of the exchange itself. */
   readonly isOwnAddress: (address: string) => boolean;
@@ -59,9 +60,9 @@ export class OffRamps {
     this.#sale(session, row);
   }
 
-  /** The transactions that the relayer has made for the session, sent or not. */
+  /** The transactions that were made for the session, sent or not. */
   ownHashes(session: FiatSession): string[] {
-    return this.#deps.transfers.envelopesOf(session.id).map(({ txHash }) => txHash);
+    return this.#deps.payer.transactionsOf(session.id).map(({ txHash }) => txHash);
   }
 
   /** Its sender does not matter, as long as it carries this session's authorization. */

@@ -9,6 +9,7 @@
  *   RAIL-3  Every method throws RailDown if the rail does not answer; this does not show what has happened.
  */
 
+import type { Clock } from '../../shared/base/clock.ts';
 import type { Eip712Domain } from '../../shared/crypto/eip712.ts';
 import type { TransferAuthorization } from '../../shared/crypto/eip3009.ts';
 import type {
@@ -20,6 +21,9 @@ import type {
   RailHead,
   RailTransaction,
 } from '../../shared/wire/railQuestions.ts';
+
+import type { FiatSessions } from './fiatSessionsStore.ts';
+import type { FiatTransfers, Intent, StoredEnvelope } from './fiatTransfersStore.ts';
 
 export class RailDown extends Error {
   override readonly name = 'RailDown';
@@ -41,7 +45,21 @@ export type Rail = {
   /** Null if the transfer would succeed in the next block, as far as known. */
   preflight(transfer: TransferAuthorization, signature: string): Promise<PreflightFault | null>;
   head(): Promise<RailHead>;
-  /** The relayer's key, as an address in lower case; '' where transactions have no sender. */
+  /** Null if unknown; this does not mean that it will never be included. */
+  transaction(txHash: string): Promise<RailTransaction | null>;
+  authorization(from: string, nonce: string): Promise<AuthorizationState>;
+  /**
+   * The deposit that a transaction brings to the wallet. In the books it gets this reference, unless it was credited
+   * under another one before; a chain has nothing to credit. The caller has claimed the transaction for its session.
+   * @returns the amount that has arrived for good; null while it is not there, not final or not credited yet.
+   */
+  creditDeposit(txHash: string, wallet: string, reference: string): Promise<number | null>;
+  payer(office: PayerOffice): Payer;
+};
+
+/** A rail on which transfers travel in transactions of a key, with nonces and prices: relayer.ts alone uses these. */
+export type RelayRail = Rail & {
+  /** The relayer's key, as an address in lower case. */
   sender(): Promise<string>;
   /** Transactions of the relayer that are in blocks: the account nonce of the next one. */
   accountNonce(): Promise<number>;
@@ -52,16 +70,39 @@ export type Rail = {
   /** Signs with the relayer's key; sends nothing. */
   envelope(fields: EnvelopeFields): Promise<Envelope>;
   broadcast(signed: string): Promise<BroadcastResult>;
-  /** Null if unknown; this does not mean that it will never be included. */
-  transaction(txHash: string): Promise<RailTransaction | null>;
-  authorization(from: string, nonce: string): Promise<AuthorizationState>;
-  /**
-   * The deposit that a transaction brings to the wallet. In the books it gets this reference, unless it was credited
-   * under another one before; a chain has nothing to credit. The caller has claimed the transaction for its session.
-   * @returns the amount that has arrived for good; null while it is not there, not final or not credited yet.
-   */
-  creditDeposit(txHash: string, wallet: string, reference: string): Promise<number | null>;
 };
+
+/** The parts of the exchange that a payer uses. */
+export type PayerOffice = {
+  readonly sessions: Pick<FiatSessions, 'write' | 'durable'>;
+  readonly transfers: FiatTransfers;
+  readonly clock: Clock;
+  /** True while this process may send. */
+  readonly mayBroadcast: () => boolean | Promise<boolean>;
+  /** False for a session whose transfer must not leave now. */
+  readonly mayLeave: (sessionId: string) => boolean;
+};
+
+/** Carries out signed intents; the rail decides how. Every call may be repeated: RAIL-1. */
+export type Payer = {
+  readonly state: 'idle' | 'busy' | 'waiting';
+  /** Sends the transfer of a signed intent, or sends it again. */
+  pay(intent: Intent): Promise<Paid>;
+  /** For a transfer that waits too long for a block. @param isReplaced true if more may be offered for it */
+  hasten(intent: Intent, isReplaced: boolean): Promise<Paid>;
+  /** The last transaction for the intent was reverted: it is worthless now. */
+  forget(intent: Intent): Promise<void>;
+  /** The transactions that were made for the session, sent or not, oldest first. */
+  transactionsOf(sessionId: string): PayerTransaction[];
+};
+
+/** `waiting`: not now, ask again. `refused`: nothing has been sent, and a further call sends it again. */
+export type Paid =
+  | { readonly result: 'accepted'; readonly txHash: string }
+  | { readonly result: 'waiting' }
+  | { readonly result: 'refused'; readonly reason: string };
+
+export type PayerTransaction = Pick<StoredEnvelope, 'accountNonce' | 'fee' | 'txHash' | 'state' | 'createdMs'>;
 
 /** True for a transaction in a block that moves exactly the amount from and to the addresses of the transfer. */
 export function carriesOut(

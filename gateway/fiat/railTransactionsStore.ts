@@ -15,7 +15,7 @@ import { type Changes, SYNCED_AT_ONCE } from '../base/laterSync.ts';
 export type RailRow = TransferAuthorization & {
   readonly txHash: string;
   readonly kind: 'transfer' | 'cancel';
-  /** Null: not a transaction of the relayer. */
+  /** Null, except for what a relayer of an earlier version has sent; so is `fee`. */
   readonly accountNonce: number | null;
   readonly fee: number;
   readonly signature: string;
@@ -57,20 +57,17 @@ export class RailTransactions {
   #walk: Iterator<RailRow> | null = null;
   #swept: Iterator<[string, Cancelled]> | null = null;
   readonly #statements;
-  #nextNonce: number;
 
   constructor(database: ControlDatabase, changes: Changes = SYNCED_AT_ONCE) {
     this.#changes = changes;
     this.#statements = prepare(database);
     for (const row of this.#statements.open.all()) this.#keep(row.txHash, row);
-    this.#nextNonce = this.#statements.nextNonce.get() ?? 0;
   }
 
   reload(changed: TakenRows): void {
     for (const txHash of changed.textsOf('rail_transactions')) {
       this.#keep(txHash, this.#statements.find.get(txHash));
     }
-    this.#nextNonce = this.#statements.nextNonce.get() ?? 0;
   }
 
   /** Unfinished transactions: waiting for a block, in one, or mined and not credited. */
@@ -109,11 +106,6 @@ export class RailTransactions {
 
   ofNonce(from: string, nonce: string): RailRow[] {
     return this.#statements.ofNonce.all(from, nonce);
-  }
-
-  /** The account nonce for the relayer's next transaction in a block. */
-  get nextNonce(): number {
-    return this.#nextNonce;
   }
 
   /** Transfers that arrived after one block and hash and before another block, oldest first. */
@@ -160,10 +152,7 @@ export class RailTransactions {
   change(row: RailRow, change: RailChange): RailRow {
     const changed = { ...row, ...change };
     this.#changes.write(() => this.#statements.update.run(changed));
-    const { state, accountNonce } = changed;
     this.#keep(row.txHash, changed);
-    const hasBlock = state !== 'pending' && state !== 'replaced';
-    if (hasBlock && accountNonce !== null) this.#nextNonce = Math.max(this.#nextNonce, accountNonce + 1);
     return changed;
   }
 
@@ -212,12 +201,6 @@ function prepare(database: ControlDatabase) {
       `SELECT ${COLUMNS} FROM rail_transactions
        WHERE state IN ('pending', 'included') OR (state = 'mined' AND credited_ms IS NULL) ORDER BY received_ms`,
     ),
-    nextNonce: database
-      .prepare<[], number | null>(
-        `SELECT account_nonce + 1 FROM rail_transactions
-         WHERE account_nonce IS NOT NULL AND state NOT IN ('pending', 'replaced') ORDER BY account_nonce DESC LIMIT 1`,
-      )
-      .pluck(),
     find: database.prepare<[string], RailRow>(`SELECT ${COLUMNS} FROM rail_transactions WHERE tx_hash = ?`),
     ofNonce: database.prepare<[string, string], RailRow>(
       `SELECT ${COLUMNS} FROM rail_transactions WHERE from_address = ? AND nonce = ?`,

@@ -20,28 +20,10 @@
  *   RELAYER-7  Account nonces belong to the signing key. Envelopes of an earlier key are no longer sent.
  *   RELAYER-8  Transfers take turns in the order in which they ask: a transfer that keeps asking is never passed over.
  */
-import type { Clock } from '../../shared/base/clock.ts';
-import type { PreflightFault } from '../../shared/wire/railQuestions.ts';
-import type { FiatSessions } from './fiatSessionsStore.ts';
-import type { FiatTransfers, Intent, StoredEnvelope } from './fiatTransfersStore.ts';
-import type { Rail } from './rail.ts';
+import type { Intent, StoredEnvelope } from './fiatTransfersStore.ts';
+import type { Paid, Payer, PayerOffice, PayerTransaction, RelayRail } from './rail.ts';
 
-type RelayerOptions = {
-  readonly rail: Rail;
-  readonly sessions: Pick<FiatSessions, 'write' | 'durable'>;
-  readonly transfers: FiatTransfers;
-  readonly clock: Clock;
-  /** True while this process may send. */
-  readonly mayBroadcast: () => boolean | Promise<boolean>;
-  /** False for a session whose transfer must not leave now. */
-  readonly mayLeave: (sessionId: string) => boolean;
-};
-
-/** `waiting`: not now, ask again. `refused`: it is in no pool, and a further call sends it again. */
-export type Relayed =
-  | { readonly result: 'accepted'; readonly txHash: string }
-  | { readonly result: 'waiting' }
-  | { readonly result: 'refused'; readonly reason: PreflightFault | 'rail' };
+type RelayerOptions = PayerOffice & { readonly rail: RelayRail };
 
 /** An account nonce, and the transaction that may be using it now. */
 type Place = {
@@ -51,14 +33,14 @@ type Place = {
   readonly isForgotten: boolean;
 };
 
-const WAITING: Relayed = Object.freeze({ result: 'waiting' });
-const REFUSED: Relayed = Object.freeze({ result: 'refused', reason: 'rail' });
+const WAITING: Paid = Object.freeze({ result: 'waiting' });
+const REFUSED: Paid = Object.freeze({ result: 'refused', reason: 'rail' });
 /** The most times that a fee is raised in one call. */
 const MAX_BUMPS = 5;
 /** A node that reports a nonce as used may count it only later. */
 const PASSED_MS = 60_000;
 
-export class Relayer {
+export class Relayer implements Payer {
   readonly #options: RelayerOptions;
   /** The number of turns that run or wait, and the end of the last one. */
   #turns = 0;
@@ -76,8 +58,12 @@ export class Relayer {
     return this.#unsent() === undefined ? 'idle' : 'waiting';
   }
 
+  transactionsOf(sessionId: string): PayerTransaction[] {
+    return this.#options.transfers.envelopesOf(sessionId);
+  }
+
   /** Sends the transfer of a signed intent, or sends it again with the same bytes. */
-  relay(intent: Intent): Promise<Relayed> {
+  pay(intent: Intent): Promise<Paid> {
     return this.#alone(async () => {
       const own = this.#last(intent.sessionId);
       if (own?.state === 'built') return this.#send(own, intent);
@@ -87,7 +73,7 @@ export class Relayer {
   }
 
   /** For a transaction that waits too long for a block: sends the same bytes again, or others at a higher price. */
-  hasten(intent: Intent, isReplaced: boolean): Promise<Relayed> {
+  hasten(intent: Intent, isReplaced: boolean): Promise<Paid> {
     return this.#alone(async () => {
       const last = this.#last(intent.sessionId);
       if (last === undefined) return WAITING;
@@ -112,7 +98,7 @@ export class Relayer {
   }
 
   /** RELAYER-8 */
-  async #alone(work: () => Promise<Relayed>): Promise<Relayed> {
+  async #alone(work: () => Promise<Paid>): Promise<Paid> {
     const before = this.#lastTurn;
     const turn = (async () => {
       await before;
@@ -131,7 +117,7 @@ export class Relayer {
     }
   }
 
-  async #relayAnew(intent: Intent): Promise<Relayed> {
+  async #relayAnew(intent: Intent): Promise<Paid> {
     const { rail, mayLeave, mayBroadcast } = this.#options;
     const unsent = this.#unsent();
     // RELAYER-2: the session of that envelope sends it. If it must not leave, it gives up its account nonce.
@@ -208,7 +194,7 @@ export class Relayer {
     return { ...row, sequence: 0 };
   }
 
-  async #send(envelope: StoredEnvelope, intent: Intent): Promise<Relayed> {
+  async #send(envelope: StoredEnvelope, intent: Intent): Promise<Paid> {
     const { rail, sessions } = this.#options;
     let sent = envelope;
     for (let bumps = 0; bumps <= MAX_BUMPS; bumps++) {
@@ -229,7 +215,7 @@ export class Relayer {
   }
 
   /** A block has a transaction with this account nonce: most likely the exchange's own, and then all is well. */
-  async #passedOver(envelope: StoredEnvelope, intent: Intent): Promise<Relayed> {
+  async #passedOver(envelope: StoredEnvelope, intent: Intent): Promise<Paid> {
     const { rail, sessions, transfers, clock } = this.#options;
     const authorization = await rail.authorization(intent.from, intent.nonce);
     if (authorization.state === 'used') return { result: 'accepted', txHash: authorization.txHash };
@@ -244,7 +230,7 @@ export class Relayer {
   }
 
   /** RELAYER-4 */
-  async #accepted({ txHash }: StoredEnvelope): Promise<Relayed> {
+  async #accepted({ txHash }: StoredEnvelope): Promise<Paid> {
     const { sessions, transfers } = this.#options;
     sessions.write(() => transfers.setEnvelope(txHash, 'accepted'));
     await sessions.durable();

@@ -17,15 +17,14 @@ import type { FiatChanges } from './changes.ts';
 import type { FiatSession, FiatSessions } from './fiatSessionsStore.ts';
 import type { FiatTransfers, Intent } from './fiatTransfersStore.ts';
 import type { OffRamps } from './offramp.ts';
-import { carriesOut, type Rail } from './rail.ts';
-import type { Relayed, Relayer } from './relayer.ts';
+import { carriesOut, type Paid, type Payer, type Rail } from './rail.ts';
 
 type SettlementDeps = {
   readonly sessions: FiatSessions;
   readonly transfers: FiatTransfers;
   readonly changes: FiatChanges;
   readonly offRamps: OffRamps;
-  readonly relayer: Relayer;
+  readonly payer: Payer;
   readonly rail: Rail;
   readonly clock: Clock;
 };
@@ -122,7 +121,7 @@ export class Settlement {
 
   async #relay(session: FiatSession, intent: Intent): Promise<void> {
     if (!this.mayLeave(session)) return;
-    const relayed = await this.#deps.relayer.relay(intent);
+    const relayed = await this.#deps.payer.pay(intent);
     this.#afterRelay(session, relayed);
   }
 
@@ -138,7 +137,7 @@ export class Settlement {
     return isRelayed && !hasGivenUp && alarm !== 'provider_changed_terms';
   }
 
-  #afterRelay(session: FiatSession, relayed: Relayed): void {
+  #afterRelay(session: FiatSession, relayed: Paid): void {
     const { changes } = this.#deps;
     if (relayed.result === 'waiting') return;
     if (relayed.result === 'refused') {
@@ -155,12 +154,12 @@ export class Settlement {
 
   /** The transfer is sent, but in no block yet. */
   async #follow(session: FiatSession, intent: Intent): Promise<void> {
-    const { changes, rail, relayer, transfers, clock } = this.#deps;
-    const last = transfers.envelopesOf(session.id).at(-1);
+    const { changes, rail, payer, clock } = this.#deps;
+    const last = payer.transactionsOf(session.id).at(-1);
     if (last === undefined) return;
     const transaction = await rail.transaction(last.txHash);
     if (transaction?.status === 'reverted') {
-      await relayer.forget(intent);
+      await payer.forget(intent);
       const evidence = { tx_hash: last.txHash, reason: transaction.reason };
       const patch = { failureCode: transaction.reason ?? 'reverted' };
       changes.trigger(session, 'reverted_in_time', evidence, { patch });
@@ -170,7 +169,7 @@ export class Settlement {
     if (transaction?.status === 'mined' || ageMs < RESEND_MS || !this.mayLeave(session)) return;
     const isReplaced = ageMs >= REPLACE_MS;
     if (transaction !== null && !isReplaced) return;
-    const relayed = await relayer.hasten(intent, isReplaced);
+    const relayed = await payer.hasten(intent, isReplaced);
     if (relayed.result !== 'accepted' || relayed.txHash === session.txHash) return;
     const { txHash } = relayed;
     changes.trigger(session, 'hash_replaced', { tx_hash: txHash }, { patch: { txHash } });
@@ -178,7 +177,7 @@ export class Settlement {
 
   /** Retries after an error whose cause may be gone, or ends the session if its time is over. */
   async #recover(session: FiatSession, intent: Intent, head: RailHead): Promise<void> {
-    const { changes, rail, relayer } = this.#deps;
+    const { changes, rail, payer } = this.#deps;
     const { errorCause } = session;
     if (errorCause !== 'broadcast_refused' && errorCause !== 'reverted_in_time') return;
     const found = await rail.authorization(intent.from, intent.nonce);
@@ -190,7 +189,7 @@ export class Settlement {
     }
     if (!this.mayLeave(session)) return;
     // The state says that the transfer is sent only once the rail has accepted it.
-    this.#afterRelay(session, await relayer.relay(intent));
+    this.#afterRelay(session, await payer.pay(intent));
   }
 
   /** SETTLEMENT-3: looks for a transaction that the provider names, or for money that it claims to have. */

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { encodeFunctionData, type Hex, toHex } from 'viem';
 import { EvmRail } from '../../gateway/fiat/evmRail.ts';
-import { carriesOut, RailDown } from '../../gateway/fiat/rail.ts';
+import { carriesOut, RailDown, type RelayRail } from '../../gateway/fiat/rail.ts';
 import { CONFIRMATIONS } from '../../shared/chain/depth.ts';
 import { chainKey } from '../../shared/chain/key.ts';
 import { ChainNode } from '../../shared/chain/node.ts';
@@ -12,7 +12,7 @@ import { Relay } from '../../shared/chain/relay.ts';
 import { HttpRpc, type Rpc, RpcError } from '../../shared/chain/rpc.ts';
 import { cancelDigest, type TransferAuthorization, transferDigest } from '../../shared/crypto/eip3009.ts';
 import type { RailQuestions } from '../../shared/wire/railQuestions.ts';
-import { type RailRig, testRail } from '../support/railConformance.ts';
+import { type RailRig, testRelayRail } from '../support/railConformance.ts';
 import { NO_ANVIL } from './anvil.ts';
 import { abiOf, send } from './deploy.ts';
 import { CHAIN_ID, chainRig, key, ROLES, SIGNS_WITH_THE_DIGEST } from './rig.ts';
@@ -28,7 +28,7 @@ const MOST_FEE_WEI = 2_000_000_000_000;
 /** Anvil calls a block final once it has this many successors. */
 const FINALITY = 64;
 
-type ChainRail = RailRig & { readonly rail: EvmRail; readonly questions: string[] };
+type ChainRail = Omit<RailRig<RelayRail>, 'pay'> & { readonly rail: EvmRail; readonly questions: string[] };
 
 /** @param over the node, some of whose answers the test replaces. */
 async function chainRail(over: (rpc: Rpc) => Rpc = (rpc) => rpc): Promise<ChainRail> {
@@ -101,7 +101,7 @@ function termsOf({ from, to, valueMicro, validAfterSec, validBeforeSec, nonce }:
   return [from, to, BigInt(valueMicro), BigInt(validAfterSec), BigInt(validBeforeSec), nonce];
 }
 
-if (!NO_ANVIL) testRail('evm', () => chainRail());
+if (!NO_ANVIL) testRelayRail('evm', () => chainRail());
 
 type Signed = { readonly transfer: TransferAuthorization; readonly signature: string };
 

@@ -11,8 +11,8 @@ import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import {
   CHAIN_CRASH_POINTS,
-  CRASH_POINTS,
   type CrashPoint,
+  LEDGER_CRASH_POINTS,
   sessionOfWalk,
   walkOffRamp,
 } from '../support/fiatCrashes.ts';
@@ -34,7 +34,7 @@ const IN_SUITE: readonly Crash[] = [
   { on: 'evm', point: 'after the broadcast' },
 ];
 const ALL: readonly Crash[] = [
-  ...CRASH_POINTS.map((point) => ({ on: 'ledger', point }) as const),
+  ...LEDGER_CRASH_POINTS.map((point) => ({ on: 'ledger', point }) as const),
   ...CHAIN_CRASH_POINTS.map((point) => ({ on: 'evm', point }) as const),
 ];
 
@@ -53,6 +53,6 @@ for (const { on, point } of timesOf({ suite: IN_SUITE, soak: ALL })) {
     await rig.pass(1000);
     assert.equal(rig.customerMicro, FUNDS_MICRO - AMOUNT_MICRO);
     assert.equal(rig.providerMicro, FUNDS_MICRO + AMOUNT_MICRO);
-    assert.equal(rig.fiat.transfers.envelopesOf(session.id).length, 1);
+    assert.equal(rig.fiat.payer.transactionsOf(session.id).length, 1);
   });
 }

@@ -23,16 +23,27 @@ const POINTS = {
 } as const satisfies Record<string, readonly ['before' | 'after', Part, string]>;
 
 export type CrashPoint = keyof typeof POINTS;
-export const CRASH_POINTS = Object.keys(POINTS) as CrashPoint[];
+type Place = readonly ['before' | 'after', Part, string];
+
+/** In the books a signed intent is sent in one step; null: they have no such point. */
+const IN_BOOKS: Partial<Record<CrashPoint, Place | null>> = {
+  'after the signature was stored': ['before', 'rail', 'send'],
+  'before the envelope is stored': null,
+  'after the envelope was stored': null,
+  'after the broadcast': ['after', 'rail', 'send'],
+};
+
+const ALL_POINTS = Object.keys(POINTS) as CrashPoint[];
+export const LEDGER_CRASH_POINTS = ALL_POINTS.filter((point) => IN_BOOKS[point] !== null);
 
 /** A chain has no books that could be asked. */
-export const CHAIN_CRASH_POINTS = CRASH_POINTS.filter((point) => POINTS[point][1] !== 'books');
+export const CHAIN_CRASH_POINTS = ALL_POINTS.filter((point) => POINTS[point][1] !== 'books');
 
 type Methods = Record<string, (...args: unknown[]) => unknown>;
 
 /** Calls `crash`, which does not return, whenever the point is reached. */
 export function crashAt(rig: FiatRig, point: CrashPoint, crash: () => void): void {
-  const [when, part, method] = POINTS[point];
+  const [when, part, method] = (rig.evm === null ? IN_BOOKS[point] : undefined) ?? POINTS[point];
   const { fiat, provider, books, rail } = rig;
   const parts: Record<Part, object> = { provider, transfers: fiat.transfers, rail, books, webhooks: fiat.webhooks };
   const target = parts[part] as Methods;

@@ -6,14 +6,20 @@
 import assert from 'node:assert/strict';
 import { copyFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { CHAIN_CRASH_POINTS, CRASH_POINTS, crashAt, sessionOfWalk, walkOffRamp } from '../../../support/fiatCrashes.ts';
+import {
+  CHAIN_CRASH_POINTS,
+  crashAt,
+  LEDGER_CRASH_POINTS,
+  sessionOfWalk,
+  walkOffRamp,
+} from '../../../support/fiatCrashes.ts';
 import { FiatRig } from '../../../support/fiatRig.ts';
 
 const AMOUNT_MICRO = 25_000_000;
 const FUNDS_MICRO = 1_000_000_000;
 
 const cases = [
-  ...CRASH_POINTS.map((point) => ({ on: 'ledger', point }) as const),
+  ...LEDGER_CRASH_POINTS.map((point) => ({ on: 'ledger', point }) as const),
   ...CHAIN_CRASH_POINTS.map((point) => ({ on: 'evm', point }) as const),
 ];
 
@@ -39,7 +45,7 @@ for (const { on, point } of cases) {
     await rig.pass(1000);
     assert.equal(rig.customerMicro, FUNDS_MICRO - AMOUNT_MICRO);
     assert.equal(rig.providerMicro, FUNDS_MICRO + AMOUNT_MICRO);
-    assert.equal(rig.fiat.transfers.envelopesOf(session.id).length, 1);
+    assert.equal(rig.fiat.payer.transactionsOf(session.id).length, 1);
     assert.deepEqual(rig.fiat.webhooks.waiting(), []);
   });
 }

@@ -25,6 +25,10 @@ function railRig(): RailRig {
       const hash = cancelDigest(await rail.domain(), CUSTOMER, nonce) as `0x${string}`;
       return customerWallet.sign({ hash });
     },
+    pay: async (transfer, signature) => {
+      const sent = await rail.send('transfer', transfer, signature);
+      return 'txHash' in sent ? sent.txHash : null;
+    },
     send: async (transfer, signature) => must(await rail.send('transfer', transfer, signature)),
     sendCancel: async (nonce, signature) => {
       const nothing = { valueMicro: 0, validAfterSec: 0, validBeforeSec: 0 };

@@ -146,7 +146,7 @@ test('16.13: a transfer can be submitted exactly as long as its signature is tak
   const rig = new FiatRig();
   const session = await rig.locked();
   const intent = rig.fiat.transfers.intentOf(session.id)!;
-  const views = { rail: rig.rail, transfers: rig.fiat.transfers, clock: rig.clock };
+  const views = { rail: rig.rail, payer: rig.fiat.payer, transfers: rig.fiat.transfers, clock: rig.clock };
   const taken = async (): Promise<boolean> => {
     const refusal = await rig.fiat.service.authorize(session, intent.intentId, `0x${'11'.repeat(65)}`);
     return refusal?.message !== 'there is too little time left';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FiatTransfers, Intent, StoredEnvelope } from '../../../../gateway/fiat/fiatTransfersStore.ts';
-import type { Rail } from '../../../../gateway/fiat/rail.ts';
+import type { RelayRail } from '../../../../gateway/fiat/rail.ts';
 import { Relayer } from '../../../../gateway/fiat/relayer.ts';
 import type { BroadcastResult } from '../../../../shared/wire/railQuestions.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
@@ -64,7 +64,7 @@ class Rig {
       },
     };
     this.relayer = new Relayer({
-      rail: rail as unknown as Rail,
+      rail: rail as unknown as RelayRail,
       transfers: transfers as FiatTransfers,
       sessions: {
         write: ((change: () => void) => change()) as never,
@@ -83,8 +83,8 @@ class Rig {
 test('bytes are on the disk before they leave, and a repeat sends the same ones (RELAYER-1)', async () => {
   const rig = new Rig();
   rig.leaving.add('a');
-  assert.deepEqual(await rig.relayer.relay(intentOf('a')), { result: 'refused', reason: 'rail' });
-  await rig.relayer.relay(intentOf('a'));
+  assert.deepEqual(await rig.relayer.pay(intentOf('a')), { result: 'refused', reason: 'rail' });
+  await rig.relayer.pay(intentOf('a'));
   assert.deepEqual(rig.sent, ['bytes-0-1', 'bytes-0-1']);
   assert.equal(rig.rows.length, 1);
 });
@@ -93,29 +93,29 @@ test('bytes that the log may not hold yet do not leave when they are tried again
   const rig = new Rig();
   rig.leaving.add('a');
   rig.isStalled = true;
-  await assert.rejects(rig.relayer.relay(intentOf('a')), /the log does not hold it/);
-  await assert.rejects(rig.relayer.relay(intentOf('a')), /the log does not hold it/);
+  await assert.rejects(rig.relayer.pay(intentOf('a')), /the log does not hold it/);
+  await assert.rejects(rig.relayer.pay(intentOf('a')), /the log does not hold it/);
   assert.deepEqual([rig.rows.length, rig.sent], [1, []]);
   rig.isStalled = false;
-  await rig.relayer.relay(intentOf('a'));
+  await rig.relayer.pay(intentOf('a'));
   assert.deepEqual(rig.sent, ['bytes-0-1']);
 });
 
 test('no further account nonce is used while an envelope that may leave waits (RELAYER-2)', async () => {
   const rig = new Rig();
   rig.leaving.add('a').add('b');
-  await rig.relayer.relay(intentOf('a'));
-  assert.deepEqual(await rig.relayer.relay(intentOf('b')), { result: 'waiting' });
+  await rig.relayer.pay(intentOf('a'));
+  assert.deepEqual(await rig.relayer.pay(intentOf('b')), { result: 'waiting' });
   assert.equal(rig.rows.length, 1);
 });
 
 test('a transfer that must not leave gives up its account nonce to the next one (RELAYER-2, RELAYER-3)', async () => {
   const rig = new Rig();
   rig.leaving.add('a');
-  await rig.relayer.relay(intentOf('a'));
+  await rig.relayer.pay(intentOf('a'));
   rig.leaving.clear();
   rig.leaving.add('b');
-  await rig.relayer.relay(intentOf('b'));
+  await rig.relayer.pay(intentOf('b'));
   assert.deepEqual(
     rig.rows.map(({ sessionId, accountNonce, fee, state }) => ({ sessionId, accountNonce, fee, state })),
     [
@@ -131,7 +131,7 @@ test('transfers that ask while another has its turn have theirs after it, in thi
   rig.answer = 'accepted';
   const ids = ['a', 'b', 'c'];
   for (const id of ids) rig.leaving.add(id);
-  const relayed = await Promise.all(ids.map((id) => rig.relayer.relay(intentOf(id))));
+  const relayed = await Promise.all(ids.map((id) => rig.relayer.pay(intentOf(id))));
   assert.deepEqual(
     relayed.map(({ result }) => result),
     ids.map(() => 'accepted'),
@@ -144,13 +144,13 @@ test('a nonce that no transfer uses any more goes to the next one (RELAYER-6)', 
   rig.answer = 'accepted';
   for (const session of ['a', 'b']) {
     rig.leaving.add(session);
-    await rig.relayer.relay(intentOf(session));
+    await rig.relayer.pay(intentOf(session));
   }
   // The rail has forgotten both, and the first may no longer be sent.
   rig.leaving.delete('a');
   await rig.relayer.hasten(intentOf('b'), true);
   rig.leaving.add('c');
-  await rig.relayer.relay(intentOf('c'));
+  await rig.relayer.pay(intentOf('c'));
   const live = rig.rows.filter(({ state }) => state !== 'dead');
   assert.deepEqual(
     live.map(({ sessionId, accountNonce, fee }) => ({ sessionId, accountNonce, fee })),
@@ -165,7 +165,7 @@ test('if another transaction uses a transfer’s nonce, the transfer gets anothe
   const rig = new Rig();
   rig.answer = 'accepted';
   rig.leaving.add('a');
-  await rig.relayer.relay(intentOf('a'));
+  await rig.relayer.pay(intentOf('a'));
   rig.railNonce = 1;
   assert.deepEqual(await rig.relayer.hasten(intentOf('a'), false), { result: 'waiting' });
   assert.deepEqual(await rig.relayer.hasten(intentOf('a'), false), { result: 'accepted', txHash: 'hash-bytes-1-1' });

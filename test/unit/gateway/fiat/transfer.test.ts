@@ -88,7 +88,7 @@ for (const on of RAILS) {
   });
 
   test('16.10: changed terms end an unsigned session, and hold a signed one', async () => {
-    const hooks: RailHooks = { preflight: async () => 'blocked' };
+    const hooks: RailHooks = { preflight: async () => 'blocked', send: async () => ({ fault: 'blocked' }) };
     const rig = new FiatRig({ on, rail: (rail) => hookedRail(rail, hooks) });
     const [unsigned, signed] = [await rig.locked(), await rig.locked()];
     await rig.sign(signed);
@@ -97,7 +97,7 @@ for (const on of RAILS) {
     }
     assert.deepEqual([unsigned.status, unsigned.failureCode], ['failed', 'provider_changed_terms']);
     assert.equal(signed.alarm, 'provider_changed_terms');
-    delete hooks.preflight;
+    for (const name of ['preflight', 'send'] as const) delete hooks[name];
     await rig.pass(1_900_000, 30_000);
     assert.deepEqual([signed.transferState, signed.failureCode], ['expired', 'not_carried_out_in_time']);
     assert.equal(rig.customerMicro, FUNDS_MICRO);
@@ -116,7 +116,7 @@ for (const on of RAILS) {
     assert.deepEqual([session.transferState, session.txHash], ['confirmed', txHash]);
     await rig.provide(session, { status: 'success', txHash });
     assert.equal(session.status, 'completed');
-    assert.deepEqual(rig.fiat.transfers.envelopesOf(session.id), []);
+    assert.deepEqual(rig.fiat.payer.transactionsOf(session.id), []);
     assert.equal(rig.customerMicro, FUNDS_MICRO - AMOUNT_MICRO);
   });
 
@@ -194,21 +194,21 @@ for (const on of RAILS) {
     await rig.pass(45_000);
     assert.equal(session.transferState, 'confirmed');
     assert.deepEqual(
-      rig.fiat.transfers.envelopesOf(session.id).map(({ accountNonce }) => accountNonce),
-      [0, 1],
+      rig.fiat.payer.transactionsOf(session.id).map(({ accountNonce }) => accountNonce),
+      on === 'evm' ? [0, 1] : [0],
     );
     assert.equal(rig.customerMicro, FUNDS_MICRO - AMOUNT_MICRO);
   });
 
   test('16.20: a transfer that is in no block when its time is over has ended, and never moves money', async () => {
-    const hooks: RailHooks = { broadcast: async () => 'refused' };
+    const hooks: RailHooks = { broadcast: async () => 'refused', send: async () => ({ fault: 'blocked' }) };
     const rig = new FiatRig({ on, rail: (rail) => hookedRail(rail, hooks) });
     const session = await rig.locked();
     await rig.sign(session);
     assert.equal(session.errorCause, 'broadcast_refused');
     await rig.pass(1_700_000, 20_000);
     assert.deepEqual([session.transferState, session.status], ['expired', 'expired']);
-    delete hooks.broadcast;
+    for (const name of ['broadcast', 'send'] as const) delete hooks[name];
     assert.equal((await rig.fiat.service.submit(session, rig.intent(session).intentId))?.row.status, 409);
     await rig.pass(60_000);
     assert.equal(rig.customerMicro, FUNDS_MICRO);
