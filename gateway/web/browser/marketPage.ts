@@ -25,6 +25,7 @@ import { Tape } from './tape.ts';
 import { type ChosenPrice, type Reach, TicketPanel } from './ticket.ts';
 import { keptOutcome } from './ticketState.ts';
 import { Waiting } from './waiting.ts';
+import { useComing } from './whole.ts';
 
 /** Refreshes the volume; other changes of the market come by themselves. */
 const REFRESH_SECONDS = 60;
@@ -116,6 +117,8 @@ function useCharts(market: Market, book: LiveBook, outcome: 0 | 1): VNode {
   const name = market.outcomes[outcome];
   const trades = useCalm(book.trades, PRICE_MS);
   const levels = useCalm(book.levels, DEPTH_MS);
+  // The first depth comes a moment after its book, and has a height.
+  useComing(isEmpty(levels[0]) && !isEmpty(book.levels[0]));
   const price = useMemo(
     () => html`<${PriceChart} market=${market} outcome=${outcome} trades=${trades} />`,
     [market, outcome, trades],
@@ -128,6 +131,10 @@ function useCharts(market: Market, book: LiveBook, outcome: 0 | 1): VNode {
     <section class="panel" aria-labelledby="history"><h2 id="history">Price of ${name}</h2>${price}</section>
     <section class="panel" aria-labelledby="depth"><h2 id="depth">Depth</h2>${depth}</section>
   </div>`;
+}
+
+function isEmpty({ bids, asks }: Levels): boolean {
+  return bids.length + asks.length === 0;
 }
 
 /** In terms of the displayed outcome; null before the first trade. */
