@@ -6,6 +6,9 @@ import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { temporaryDirectory } from '../support/directory.ts';
+import { freePort } from '../support/freePort.ts';
+import type { Json } from '../support/server.ts';
 import { NO_ANVIL } from './anvil.ts';
 
 const MAIN = fileURLToPath(new URL('./demo.ts', import.meta.url));
@@ -46,4 +49,36 @@ test('a demo on a chain carries its trades out there, and ends whole', { skip: N
     child.kill('SIGTERM');
     await closed;
   }
+});
+
+test('a demo with --polymarket answers their clients, and ends whole; on a chain there is none', async () => {
+  const [port, own] = [await freePort(), await freePort()];
+  const env = {
+    PATH: process.env['PATH'],
+    ...SMALL,
+    PORT: String(port),
+    DATA_DIR: temporaryDirectory(),
+    DEMO_FLOW: 'off',
+  };
+  const child = spawn(process.execPath, [...process.execArgv, MAIN, '--polymarket'], {
+    env: { ...env, POLYMARKET_URL: `http://127.0.0.1:${own}` },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const closed = once(child, 'close');
+  try {
+    for await (const line of createInterface({ input: child.stdout })) if (line.startsWith('Sockets ')) break;
+    const read = async (path: string): Promise<Json> => (await fetch(`http://127.0.0.1:${own}${path}`)).json();
+    const [market] = (await read('/sampling-markets')).data;
+    const book = await read(`/book?token_id=${market.tokens[0].token_id}`);
+    assert.equal(book.market, market.condition_id);
+    child.stdout.resume();
+    child.kill('SIGINT');
+    assert.deepEqual(await closed, [0, null]);
+    await assert.rejects(fetch(`http://127.0.0.1:${own}/time`));
+  } finally {
+    child.kill('SIGTERM');
+    await closed;
+  }
+  const both = spawn(process.execPath, [...process.execArgv, MAIN, '--chain', '--polymarket'], { stdio: 'ignore' });
+  assert.deepEqual(await once(both, 'close'), [1, null]);
 });

@@ -6,9 +6,11 @@
  *
  *     --chain              settles on a local chain
  *     --chain-port 8545    where the chain listens
+ *     --polymarket         has `npm run polymarket` beside it, on the ledger of the exchange
  *
  * The other settings are those of the exchange, from the environment: PORT, SHARDS, ADMIN_TOKEN …
  */
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,10 +21,15 @@ import { startDemoFlow } from '../../gateway/wiring/demoFlow.ts';
 import type { ExchangeClient } from '../../shared/client/client.ts';
 import { NO_ANVIL } from './anvil.ts';
 import { DemoExchange } from './demoExchange.ts';
+import { DemoPolymarket } from './demoPolymarket.ts';
 import { type DemoTraders, makeDemo } from './demoTraders.ts';
 import { LocalChain } from './local.ts';
 
-const OPTIONS = { chain: { type: 'boolean' }, 'chain-port': { type: 'string', default: '8545' } } as const;
+const OPTIONS = {
+  chain: { type: 'boolean' },
+  'chain-port': { type: 'string', default: '8545' },
+  polymarket: { type: 'boolean' },
+} as const;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const CHAIN_ID = 137;
 const BLOCK_SECONDS = 1;
@@ -43,9 +50,18 @@ async function end(): Promise<void> {
 }
 
 /** The exchange with the demo that keeps its funds itself. @returns its exit code */
-async function runWithoutChain(): Promise<number> {
-  const exchange = DemoExchange.start({ ...process.env, DEMO: 'on' }, 'inherit');
+async function runWithoutChain(hasPolymarket: boolean): Promise<number> {
+  const env = { ...process.env, DEMO: 'on' };
+  if (!hasPolymarket) {
+    const exchange = DemoExchange.start(env, 'inherit');
+    endings.push(() => exchange.stop());
+    return exchange.ended;
+  }
+  const adminToken = process.env['ADMIN_TOKEN'] ?? randomBytes(24).toString('base64url');
+  const exchange = DemoExchange.start({ ...env, ADMIN_TOKEN: adminToken }, 'inherit');
   endings.push(() => exchange.stop());
+  const starting = DemoPolymarket.start(env, adminToken, stopping.signal);
+  starting.then((beside) => endings.push(() => beside.stop()), fail);
   return exchange.ended;
 }
 
@@ -140,7 +156,8 @@ try {
   if (!/^\d{1,5}$/.test(port) || Number(port) > MAX_PORT) {
     throw new Error(`--chain-port is a whole number from 0 to ${MAX_PORT}, and not '${port}'`);
   }
-  const code = values.chain ? await runOnChain(Number(port)) : await runWithoutChain();
+  if (values.chain && values.polymarket) throw new Error('--polymarket gives play money, which is not on a chain');
+  const code = values.chain ? await runOnChain(Number(port)) : await runWithoutChain(values.polymarket ?? false);
   process.exitCode ||= code;
 } catch (error) {
   fail(error);

@@ -20,7 +20,7 @@ async function run(settings: PolymarketSettings): Promise<void> {
     randomHex: (bytes) => randomBytes(bytes).toString('hex'),
     onError: (error) => console.error(`error: ${errorMessage(error)}`),
   });
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => facade.close());
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end(facade));
   // The demo has started this process, and holds the other end of the channel.
   process.once('disconnect', () => process.exit(0));
   const port = await facade.listen(url.hostname.replace(/^\[|\]$/g, ''), Number(url.port || 80));
@@ -28,6 +28,12 @@ async function run(settings: PolymarketSettings): Promise<void> {
   console.log(`CLOB       ${origin}   of the exchange at ${exchangeUrl.origin}, with ${isPlay ? 'play' : 'own'} money`);
   console.log(`Catalogue  ${origin}/gamma\nSockets    ${origin.replace('http', 'ws')}/ws`);
   if (hasFaults) console.log(`Faults     ${origin}/control/faults`);
+}
+
+/** An open channel to the demo would keep the process. */
+function end(facade: Polymarket): void {
+  facade.close();
+  if (process.connected) process.disconnect();
 }
 
 const settings = readPolymarketSettings(process.env);

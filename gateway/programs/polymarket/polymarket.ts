@@ -29,6 +29,8 @@ const READS: readonly Scope[] = ['read:account', 'stream:market'];
 /** The reads of all its clients are those of one key. */
 const READ_LIMIT = { requests: 100_000, window_seconds: 1 } as const;
 const DELEGATE = 'delegate';
+/** The first reads are those of every market, on an exchange that may have just started. */
+const READ_MS = 60_000;
 
 type Options = {
   readonly settings: Omit<PolymarketSettings, 'url' | 'file'>;
@@ -56,7 +58,7 @@ export class Polymarket {
     const admin = new AdminClient({ baseUrl: adminUrl.origin, token: adminToken });
     const privateKey = delegateKey(store, randomHex);
     const { playMicro, mostAccounts } = settings;
-    const reads = new ExchangeClient({ baseUrl, credentials: await readerKey(store, admin) });
+    const reads = new ExchangeClient({ baseUrl, credentials: await readerKey(store, admin), timeoutMs: READ_MS });
     const accounts = new Accounts({ store, admin, baseUrl, privateKey, isPlay, playMicro, mostAccounts });
     const auth = new Auth(store, clock, chainId);
     const catalogue = new Catalogue(reads, clock, orderVersion);
@@ -81,6 +83,8 @@ export class Polymarket {
       fault: faults.beforeRequest,
       onError,
     });
+    // A whole catalogue is read before the first client asks.
+    await catalogue.all();
     const stream: ExchangeStream = await reads.openStream();
     stream.openMarketChanges({ all: true, onEvent: ({ type }) => void (type === 'change' && catalogue.changed()) });
     const user = new UserChannel(trading, onError);
