@@ -25,6 +25,7 @@ export const SHARD_STATE = object({
   command_ring_bytes: COUNT,
   command_ring_capacity_bytes: COUNT,
   event_ring_bytes: COUNT,
+  reserve_bytes: described(COUNT, 'Space that its journal keeps for a full disk.'),
   views_lag_records: COUNT,
   projector_lag_records: COUNT,
   projector_lag_seconds: SECONDS,
@@ -77,6 +78,8 @@ export const SETTLEMENT_STATE = object({
   work: object({ pending: COUNT, submitted: COUNT, mined: COUNT }),
   oldest_trade_seconds: described(SECONDS, 'How long the oldest trade has waited for its batch.'),
   move: described(orNull(MOVE_STATE), 'Funds that move to another exchange contract; null: none do.'),
+  refused_payments: described(COUNT, 'Accounts whose payments the chain refuses.'),
+  foreign_nonces: described(COUNT, 'Nonces that another program has used.'),
   failed_trades: described(COUNT, 'Trades that the contract refuses for good.'),
   differences: described(COUNT, 'Balances in which ledger and chain differ.'),
   at_most_fee: FLAG,
@@ -104,6 +107,7 @@ export const PLACING = object({
 });
 
 export const CLOCK_STATE = object({
+  set_back: FLAG,
   shifts: described(COUNT, 'How often it was moved by more than five seconds within a minute.'),
   refused_accounts: described(COUNT, 'Accounts with funds refused for their time since a signed request was accepted.'),
   clients_ahead_seconds: described(
@@ -129,6 +133,9 @@ export const OPERATIONS = object({
   ...PLATFORM_STAGE_FIELDS,
   drills: arrayOf(DRILL_NAME),
   approvals_pending: COUNT,
+  control_rows_damaged: COUNT,
+  control_reserve_bytes: COUNT,
+  reserve_wanted_bytes: COUNT,
   bounds_seconds: BOUNDS,
   bounds_commands: BOUNDS,
   shards: arrayOf(SHARD_STATE),

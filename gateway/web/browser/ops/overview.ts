@@ -15,6 +15,7 @@ import { byShard, levels, ofAllShards, ofRoute, p50p99, quantiles, rates, routeN
 import { StageSteps } from './stages.ts';
 import { statesOf } from './states.ts';
 import { FileTable, RefusalTable, RouteTable, ShardTable } from './tables.ts';
+import { UNSEEN_ALERTS } from './unseenAlerts.ts';
 import type { ViewProps } from './view.ts';
 
 const ORDERS = 'POST /v1/orders';
@@ -76,6 +77,9 @@ function Hand({ problems }: Shown): VNode {
                 aria-label=${`What to do: ${text}`}>What to do</a></li>`,
           )}</ul>`,
       )}
+    <details class="quiet"><summary>Alerts that ring and cannot be seen here</summary>
+      <ul>${Object.entries(UNSEEN_ALERTS).map(([name, why]) => html`<li key=${name}>${name}: ${why}.</li>`)}</ul>
+    </details>
   </section>`;
 }
 

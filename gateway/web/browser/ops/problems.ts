@@ -20,9 +20,15 @@ export function problemsOf(samples: readonly Sample[], error: string | null, bac
     found.push(ringing('ExchangeDown', 'Surroundings', text));
   }
   if (last === null) return found;
+  // A report has the start of its process; those of the last fifteen minutes are kept (reports.ts).
+  const starts = new Set(samples.flatMap(({ report }) => (report === null ? [] : [report.started]))).size - 1;
+  if (starts >= boundOf('ExchangeRestarts')) {
+    found.push(ringing('ExchangeRestarts', 'Surroundings', `Starts of the exchange in 15 minutes: ${starts}.`));
+  }
   found.push(
     ...stateProblems(last),
     ...diskProblems(last),
+    ...keptProblems(last),
     ...watchedProblems(last),
     ...clusterProblems(last),
     ...settlementProblems(last),
@@ -102,6 +108,22 @@ function backupProblems(backups: BackupReport, nowMs: number): Problem[] {
   return found;
 }
 
+/** Finds reserves for a full disk that are used, and rows whose checksum is wrong. */
+function keptProblems(last: Operations): Problem[] {
+  const { control_rows_damaged: damaged, control_reserve_bytes: kept, reserve_wanted_bytes: wanted } = last;
+  const found: Problem[] = [];
+  if (damaged > 0) {
+    found.push(ringing('ControlRowsDamaged', 'Disk', `Rows of control.db with a wrong checksum: ${damaged}.`));
+  }
+  const least = boundOf('ControlReserveUsed') * wanted;
+  const text = 'has less than half of the space that it keeps for a full disk.';
+  if (kept < least) found.push(ringing('ControlReserveUsed', 'Disk', `control.db ${text}`));
+  for (const { shard, reserve_bytes: bytes } of last.shards) {
+    if (bytes < least) found.push(ringing('JournalReserveUsed', 'Disk', `The journal of shard ${shard} ${text}`));
+  }
+  return found;
+}
+
 function watchedProblems(last: Operations): Problem[] {
   const { limits_counted: isCounted, clock, damaged, audit_written: isWritten } = last;
   const found: Problem[] = [];
@@ -111,6 +133,10 @@ function watchedProblems(last: Operations): Problem[] {
   if (clock.refused_accounts >= boundOf('ClockWrong')) {
     const text = `Accounts refused for their time, and none accepted: ${clock.refused_accounts}.`;
     found.push(ringing('ClockWrong', 'Surroundings', text));
+  }
+  if (clock.set_back) {
+    const text = 'The clock was set back: signed requests are refused until it has caught up.';
+    found.push(ringing('ClockSetBack', 'Surroundings', text));
   }
   if (clock.shifts > 0) {
     // The alert rings for a shift of the last ten minutes; how long ago the last one was is not in a report.

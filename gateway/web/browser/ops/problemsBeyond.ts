@@ -54,6 +54,7 @@ function databaseProblems({ database }: NonNullable<Operations['cluster']>): Pro
 
 export function settlementProblems({ settlement }: Operations): Problem[] {
   if (settlement === null) return [];
+  const { refused_payments: payments, foreign_nonces: nonces } = settlement;
   const { reason, problem, differences, failed_trades: failed, at_most_fee: isAtMostFee, low_keys: low } = settlement;
   const found: Problem[] = [];
   if (reason !== null) {
@@ -68,6 +69,14 @@ export function settlementProblems({ settlement }: Operations): Problem[] {
   }
   if (differences > 0) {
     found.push(ringing('ChainDiffers', 'Chain', `Ledger and chain differ in ${differences} balances.`));
+  }
+  if (payments >= boundOf('PaymentsRefused')) {
+    found.push(ringing('PaymentsRefused', 'Chain', `The chain refuses payments of ${payments} accounts.`));
+  }
+  if (nonces > 0) {
+    // The alert rings for one of the last hour; how long ago the last one was is not in a report.
+    const text = `Nonces of the exchange's keys that another program has used since the start: ${nonces}.`;
+    found.push({ ...ringing('ForeignNonces', 'Chain', text), level: 'warn' });
   }
   if (failed > 0) {
     const text = `Trades that the contract refuses: ${failed}. They have to be undone.`;

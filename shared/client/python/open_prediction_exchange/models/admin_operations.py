@@ -42,6 +42,8 @@ class ShardState:
     command_ring_bytes: int
     command_ring_capacity_bytes: int
     event_ring_bytes: int
+    reserve_bytes: int
+    """Space that its journal keeps for a full disk."""
     views_lag_records: int
     projector_lag_records: int
     projector_lag_seconds: Decimal
@@ -107,6 +109,7 @@ class PlacingState:
 class ClockState:
     """A part of an answer: ClockState."""
 
+    set_back: bool
     shifts: int
     """How often it was moved by more than five seconds within a minute."""
     refused_accounts: int
@@ -321,6 +324,9 @@ class Operations:
     """How many markets that are not decided are in each stage."""
     drills: tuple[Literal["NOT_MATCHING_LEADER", "SETTLEMENT_UNHEALTHY"], ...]
     approvals_pending: int
+    control_rows_damaged: int
+    control_reserve_bytes: int
+    reserve_wanted_bytes: int
     bounds_seconds: tuple[Decimal, ...]
     """Upper bounds of the buckets, ascending. Unit: seconds."""
     bounds_commands: tuple[Decimal, ...]

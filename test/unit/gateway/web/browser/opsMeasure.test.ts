@@ -180,6 +180,8 @@ test('settlement says in words why it refuses orders, and what will stop it soon
     work: { pending: 0, submitted: 1, mined: 2 },
     oldest_trade_seconds: 0,
     move: null,
+    refused_payments: 0,
+    foreign_nonces: 0,
     failed_trades: 0,
     differences: 0,
     at_most_fee: false,
@@ -220,6 +222,12 @@ test('settlement says in words why it refuses orders, and what will stop it soon
   const move = { from: `0x${'1'.repeat(40)}`, state: 'moving', seconds: 90, left: 7 } as const;
   assert.deepEqual(textsOf({ settlement: { ...settlement, move } }), [
     'note Funds move to another contract (moving) for 90 s: 7 left.',
+  ]);
+  const refused = (payments: number) => textsOf({ settlement: { ...settlement, refused_payments: payments } });
+  assert.deepEqual(refused(4), []);
+  assert.deepEqual(refused(5), ['bad The chain refuses payments of 5 accounts.']);
+  assert.deepEqual(textsOf({ settlement: { ...settlement, foreign_nonces: 1 } }), [
+    "warn Nonces of the exchange's keys that another program has used since the start: 1.",
   ]);
   assert.match(textsOf({ settlement: { ...settlement, move: { ...move, seconds: 1801 } } })[0]!, /^bad Funds move/);
 });

@@ -1,5 +1,6 @@
 /** The sentences of /ops about the parts of the exchange and about its actions, with the numbers that they concern. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { ALERTS } from '../../../../../gateway/web/browser/ops/alerts.ts';
 import { entryOf, newestRecord } from '../../../../../gateway/web/browser/ops/audited.ts';
@@ -8,6 +9,7 @@ import { age } from '../../../../../gateway/web/browser/ops/numbers.ts';
 import { boundOf } from '../../../../../gateway/web/browser/ops/problem.ts';
 import { problemsOf } from '../../../../../gateway/web/browser/ops/problems.ts';
 import { statesOf } from '../../../../../gateway/web/browser/ops/states.ts';
+import { UNSEEN_ALERTS } from '../../../../../gateway/web/browser/ops/unseenAlerts.ts';
 import type {
   AuditPage,
   AuditQuery,
@@ -51,6 +53,54 @@ function stateOf(part: string, more: Partial<Operations>, backups: BackupReport 
   const { level, text } = statesOf(last, backups, problems).find(({ name }) => name === part)!;
   return `${level ?? 'well'}: ${text}`;
 }
+
+test('every alert that pages is looked for in the report, or named with the reason why it cannot be seen', () => {
+  const code = ['problems', 'problemsBeyond'].map((name) => {
+    return readFileSync(new URL(`../../../../../gateway/web/browser/ops/${name}.ts`, import.meta.url), 'utf8');
+  });
+  const paging = Object.entries(ALERTS).filter(([, { severity }]) => severity === 'page');
+  assert.deepEqual(
+    paging.map(([name]) => name).filter((name) => !code.some((text) => text.includes(`'${name}'`))),
+    Object.keys(UNSEEN_ALERTS),
+  );
+});
+
+test('a reserve that is half used, damaged rows and a clock that was set back need a hand', () => {
+  const found = problemsOf([{ atMs: NOW_MS, report: report() }], null, null);
+  const worse = report({
+    control_rows_damaged: 2,
+    control_reserve_bytes: 49,
+    shards: [
+      { ...SHARD, reserve_bytes: 50 },
+      { ...SHARD, shard: 1, reserve_bytes: 49 },
+    ],
+    clock: { ...REPORT.clock, set_back: true },
+  });
+  const more = problemsOf([{ atMs: NOW_MS, report: worse }], null, null).slice(0, 4);
+  assert.deepEqual(
+    found.filter(({ level }) => level === 'bad'),
+    [],
+  );
+  assert.deepEqual(
+    more.map(({ level, text }) => `${level} ${text}`),
+    [
+      'bad Rows of control.db with a wrong checksum: 2.',
+      'bad control.db has less than half of the space that it keeps for a full disk.',
+      'bad The journal of shard 1 has less than half of the space that it keeps for a full disk.',
+      'bad The clock was set back: signed requests are refused until it has caught up.',
+    ],
+  );
+});
+
+test('an exchange that was started three times within the kept reports is one that starts again and again', () => {
+  const started = (times: number[]) => times.map((at) => ({ atMs: NOW_MS, report: report({ started: at }) }));
+  const found = (times: number[]) => problemsOf(started(times), null, null).filter(({ text }) => /^Starts/.test(text));
+  assert.deepEqual(found([1, 1, 2, 3]), []);
+  assert.deepEqual(
+    found([1, 2, 3, 3, 4]).map(({ level, text }) => `${level} ${text}`),
+    ['bad Starts of the exchange in 15 minutes: 3.'],
+  );
+});
 
 test('a problem is as urgent as the alert that rings for it, and has its runbook', () => {
   const away = report({ shards: [{ ...SHARD, ready: false }], paused: true, drills: ['ENGINE_BUSY'] as never });
