@@ -270,7 +270,7 @@ test('the book, trades, orders and balance are watched', { skip, ...PATIENCE }, 
 test('every method that `has` claims was called', { skip }, async () => {
   const { description } = await loadCcxt();
   assert.deepEqual(
-    Object.keys(description.HAS).filter((name) => !called.has(name)),
+    Object.keys(description.DESCRIPTION.has).filter((name) => !called.has(name)),
     [],
   );
 });

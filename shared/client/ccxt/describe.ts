@@ -3,7 +3,7 @@ import { BY_CODE, BY_MESSAGE } from './errors.ts';
 import { TICK_SIZE } from './upstream.ts';
 
 /** Each is called against a real exchange by test/peers/ccxtLive.test.ts. */
-export const HAS = {
+const HAS = {
   cancelAllOrders: true,
   cancelOrder: true,
   cancelOrders: true,
@@ -88,7 +88,7 @@ export const DESCRIPTION = {
   has: HAS,
   timeframes: { '1m': '1m', '5m': '5m', '15m': '15m', '1h': '1h', '4h': '4h', '1d': '1d' },
   urls: {
-    // Whoever runs an exchange has another one: `new pmx ({ urls: { api: { rest: 'https://…' } } })`.
+    // Each exchange has its own: `new pmx ({ urls: { api: { rest: 'https://…' } } })`.
     api: { rest: 'http://127.0.0.1:8080' },
     www: 'http://127.0.0.1:8080',
     doc: [],

@@ -1,13 +1,13 @@
 /**
  * Markets, their outcomes and events. A market is `WORDS_OF_ITS_TITLE_1A2B3C4D`: titles repeat, so the end of its id is
- * part of the handle, and no two markets share one. Its outcomes are `…:YES` and `…:NO`, by their labels; `outcomeId` is
- * the id of the token.
+ * part of the handle, and no two markets share one. Its outcomes are `…:YES` and `…:NO`, by their labels, and
+ * `outcomeId` is the id of the token.
  *
  * The exchange lists markets without their grid. `loadTerms` reads the tick, the lot and the least order of one market,
  * and sets `precision`, `limits` and `tickSize`; every method that places an order calls it, and so does fetchOutcome.
  */
 import { Requests } from './requests.ts';
-import { ArgumentsRequired, BadSymbol, type Dict, Precise, type Str, type Strings, type Unified } from './upstream.ts';
+import { ArgumentsRequired, BadSymbol, type Dict, Precise, type Str, type Unified } from './upstream.ts';
 
 const PAGE = 100;
 
@@ -94,7 +94,7 @@ export abstract class MarketsOf extends Requests {
 
   /** One request for each market, once: a market keeps its grid for ever. */
   async loadTerms(market: Str): Promise<Dict> {
-    const known = this.market(market!) as Dict;
+    const known: Unified = this.market(market!);
     if (known['tickSize'] !== undefined) return known;
     const answer = await this.publicGetMarketDataIdTickSize({ id: known['id'] });
     const [tick, lot] = [this.safeString(answer, 'tick_size'), this.safeString(answer, 'lot_size_atomic')];
@@ -130,7 +130,7 @@ export abstract class MarketsOf extends Requests {
 
   /** The outcome of a row; its market is loaded (loadMarketsOf). */
   protected outcomeAt(marketId: Str, index: Str): Dict {
-    const known = this.markets_by_id?.[marketId!]?.[0] as Dict | undefined;
+    const known: Unified = this.markets_by_id?.[marketId!]?.[0];
     const outcome = known === undefined ? undefined : this.safeDict(known['outcomes'], Number(index));
     return outcome ?? this.safeOutcome(undefined);
   }
@@ -161,7 +161,7 @@ export abstract class MarketsOf extends Requests {
     const search = queries.length > 0 ? { search: queries.join(' ') } : {};
     const answer = await this.publicGetEventsBrowse(this.extend({ limit, ...search }, rest));
     const events = this.safeList(answer, 'events', [])!.map((raw: Dict) => this.parseEvent(raw));
-    return this.keepEvents(this.applyEventFetchParams(events, this.omit(params, ['status']), queries as Strings));
+    return this.keepEvents(this.applyEventFetchParams(events, this.omit(params, ['status']), queries));
   }
 
   /** @param id the slug, or the id of an event that fetchEvents has shown. */

@@ -1,8 +1,8 @@
 /**
  * CCXT's class of this exchange: what can be watched, and with it all else. Public frames come on a socket without
- * credentials, private ones on another that a key has signed. A frame out of sequence, or a book whose checksum differs,
- * rejects with a ChecksumError, and the next call subscribes anew. A private socket that is opened again continues after
- * the last frame that was seen.
+ * credentials, private ones on another that a key has signed. A frame out of sequence, or a book whose checksum
+ * differs, rejects with a ChecksumError, and the next call subscribes anew. A private socket that is opened again
+ * continues after the last frame that was seen.
  *
  * The frames of the account say that an order has changed: it is then read whole, and so are the balances. While one
  * reading is under way, any number of further frames are one more.

@@ -32,7 +32,7 @@ export abstract class Quotes extends MarketsOf {
     const read = ids.map((id) => this.publicGetOrdersBookId(this.extend({ id, levels, both: 'true' }, params)));
     const answers = await Promise.all(read);
     const books = found.map((row) => {
-      const answer = answers[ids.indexOf(row['info']['market_id'])]!;
+      const answer = answers[ids.indexOf(row['info']['market_id'])];
       const sides = this.safeDict(answer, `outcome_${row['info']['outcome_index']}`)!;
       return this.parseBook(this.extend(answer, sides), row);
     });

@@ -16,6 +16,7 @@ import {
   type Str,
   secp256k1,
   sha256,
+  type Unified,
 } from './upstream.ts';
 
 const ZERO_ADDRESS = '0x0000000000000000000000000000000000000000';
@@ -50,7 +51,7 @@ export abstract class Requests extends Routes {
   }
 
   restUrl(): string {
-    const urls = this.urls['api'] as Dict;
+    const urls: Unified = this.urls['api'];
     return this.safeString(urls, 'rest', '').replace(/\/+$/, '');
   }
 

@@ -1,7 +1,7 @@
 /**
- * Orders are signed here and placed, changed and cancelled. A price that is off the grid of its market is refused before
- * anything is sent, as rounding it would trade at another one; an amount is cut off at the lot, as everywhere in CCXT.
- * A market order is one that takes what is there at once, up to `price` if that is given and else at any price.
+ * Orders are signed here and placed, changed and cancelled. A price that is off the grid of its market is refused
+ * before anything is sent, as rounding it would trade at another one; an amount is cut off at the lot, as everywhere in
+ * CCXT. A market order takes what is there at once, up to `price` if that is given and else at any price.
  */
 import { AccountOf } from './account.ts';
 import {
@@ -48,14 +48,14 @@ export abstract class Trading extends AccountOf {
     const bodies: Dict[] = [];
     for (const order of orders) {
       const all = this.extend(params, this.safeDict(order, 'params', {}));
-      bodies.push(await this.orderBody(this.extend(order, { params: all }) as Request));
+      bodies.push(await this.orderBody(this.extend(order, { params: all })));
     }
     const answer = await this.privatePostOrdersBatch({ orders: bodies });
     return this.safeList(answer, 'results', [])!.map((row: Dict) => {
       const index = this.safeInteger(row, 'index')!;
-      if (row['status'] === 'success') return this.parsePlaced(row['response'], bodies[index]!, orders[index].type);
+      if (row['status'] === 'success') return this.parsePlaced(row['response'], bodies[index], orders[index].type);
       this.forgetTerms(this.safeString(row, 'code'));
-      return this.rejected(row, bodies[index]!);
+      return this.rejected(row, bodies[index]);
     });
   }
 
@@ -135,7 +135,7 @@ export abstract class Trading extends AccountOf {
 
   /** In text, on the grid. */
   private priceOf(outcome: Dict, type: OrderType, side: OrderSide, price: Num): string {
-    const market = this.market(outcome['market']) as Dict;
+    const market: Unified = this.market(outcome['market']);
     const { min, max } = market['limits']['price'];
     if (price === undefined) {
       if (type !== 'market') throw new ArgumentsRequired(`${this.id} a limit order requires a price`);
@@ -171,7 +171,7 @@ export abstract class Trading extends AccountOf {
   /** As the exchange requires it in the signature; kept until it refuses it. */
   private async feeRateOf(id: string): Promise<number> {
     this.options['feeRates'] ??= {};
-    const rates = this.options['feeRates'] as Dict;
+    const rates: Unified = this.options['feeRates'];
     rates[id] ??= this.safeInteger(await this.privateGetMarketDataIdFeeRate({ id }), 'maker_fee_bps');
     return rates[id];
   }
