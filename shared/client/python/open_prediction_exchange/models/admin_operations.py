@@ -43,7 +43,6 @@ class ShardState:
     command_ring_capacity_bytes: int
     event_ring_bytes: int
     reserve_bytes: int
-    """Space that its journal keeps for a full disk."""
     views_lag_records: int
     projector_lag_records: int
     projector_lag_seconds: Decimal

@@ -95,9 +95,7 @@ class SettlementState:
     move: MoveState | None
     """Funds that move to another exchange contract; null: none do."""
     refused_payments: int
-    """Accounts whose payments the chain refuses."""
     foreign_nonces: int
-    """Nonces that another program has used."""
     failed_trades: int
     """Trades that the contract refuses for good."""
     differences: int
