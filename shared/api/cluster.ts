@@ -60,7 +60,7 @@ export const CLUSTER = object({
   log: LOG,
   formats: described(
     arrayOf(object({ layout: LAYOUT, written: orNull(COUNT), next: COUNT })),
-    'The format of each layout that the newest lead writes, null before it, and that of the next lead.',
+    'The format of each layout that the newest lead writes, and that of the next lead.',
   ),
   members: arrayOf(CLUSTER_MEMBER),
   database: described(

@@ -18,10 +18,10 @@ export const SHARD_STATE = object({
   shard: SHARD,
   ready: FLAG,
   verifier: orNull({ type: 'string', examples: ['kernel'] }),
-  signature_differences: described(COUNT, 'Checks in which the reference had another answer (RULES.md 5.10).'),
+  signature_differences: described(COUNT, 'Checks with another answer of the reference.'),
   open_orders: COUNT,
   journal_sequence: COUNT,
-  unanswered_commands: described(COUNT, 'Sent to the shard, and not known to be committed.'),
+  unanswered_commands: described(COUNT, 'Sent, and not known to be committed.'),
   command_ring_bytes: COUNT,
   command_ring_capacity_bytes: COUNT,
   event_ring_bytes: COUNT,
@@ -29,7 +29,7 @@ export const SHARD_STATE = object({
   views_lag_records: COUNT,
   projector_lag_records: COUNT,
   projector_lag_seconds: SECONDS,
-  queue: described(HISTOGRAM, 'Seconds from the ring until a command runs, exact to the millisecond.'),
+  queue: described(HISTOGRAM, 'Seconds from the ring until a command runs.'),
   commit: described(HISTOGRAM, 'Seconds.'),
   batch: described(HISTOGRAM, 'Commands that share a commit, by `bounds_commands`.'),
   place: described(HISTOGRAM, 'Seconds from the ring until the reply of an order.'),
@@ -41,7 +41,7 @@ export const MOVE_STATE = object({
   from: ADDRESS,
   state: { type: 'string', enum: ['open', 'claiming', 'moving'], examples: ['moving'] },
   seconds: described(SECONDS, 'Since orders are signed for the next contract.'),
-  left: described(COUNT, 'Trades and movements of the contract that is left, with failed trades: they come first.'),
+  left: described(COUNT, 'What the old contract still has to settle.'),
 });
 
 const FOREIGN_PROPOSAL = object({
@@ -55,29 +55,23 @@ const FOREIGN_PROPOSAL = object({
 
 const DECISIONS_STATE = object({
   wanted: described(COUNT, 'Not proposed yet.'),
-  proposed: described(COUNT, 'Wait for their delay, and may be vetoed.'),
+  proposed: described(COUNT, 'May still be vetoed.'),
   decided: described(COUNT, 'Carried out; the ledger follows.'),
-  otherwise: described(COUNT, 'Decided by somebody else, in another way.'),
-  may_propose: described(FLAG, 'False while RESOLVER_KEY has no right to propose, as after a veto.'),
-  delay_seconds: described(orNull(SECONDS), 'How long a proposal can be vetoed; null: not known yet.'),
-  least_delay_seconds: described(orNull(SECONDS), 'The shortest delay that the contract can be given.'),
-  foreign: described(arrayOf(FOREIGN_PROPOSAL), 'Proposals that the exchange did not make.'),
+  otherwise: described(COUNT, 'Decided otherwise by others.'),
+  may_propose: described(FLAG, 'False while RESOLVER_KEY has no right to propose.'),
+  delay_seconds: described(orNull(SECONDS), 'How long a proposal can be vetoed.'),
+  least_delay_seconds: described(orNull(SECONDS), 'The shortest that can be set.'),
+  foreign: described(arrayOf(FOREIGN_PROPOSAL), 'Made by others.'),
 });
 
 export const SETTLEMENT_STATE = object({
-  reason: described(
-    orNull({ type: 'string', examples: ['the node is behind'] }),
-    'Why orders are refused; null: they are not.',
-  ),
-  problem: described(
-    orNull({ type: 'string', examples: ['the node does not answer'] }),
-    'Why the node is not used; null: it is.',
-  ),
+  reason: described(orNull({ type: 'string', examples: ['the node is behind'] }), 'Why orders are refused.'),
+  problem: described(orNull({ type: 'string', examples: ['the node does not answer'] }), 'Why the node is not used.'),
   head_age_seconds: orNull(SECONDS),
   behind_records: described(COUNT, 'Journal records that settlement has not read yet.'),
   work: object({ pending: COUNT, submitted: COUNT, mined: COUNT }),
-  oldest_trade_seconds: described(SECONDS, 'How long the oldest trade has waited for its batch.'),
-  move: described(orNull(MOVE_STATE), 'Funds that move to another exchange contract; null: none do.'),
+  oldest_trade_seconds: described(SECONDS, 'Wait of the oldest trade for its batch.'),
+  move: described(orNull(MOVE_STATE), 'Funds that move to another exchange contract.'),
   refused_payments: COUNT,
   foreign_nonces: COUNT,
   failed_trades: described(COUNT, 'Trades that the contract refuses for good.'),
@@ -102,25 +96,22 @@ export const PLACING = object({
   taken: described(COUNT, 'Requests that place and were carried out.'),
   turned_away: described(
     arrayOf(object({ code: { type: 'string', examples: ['ENGINE_BUSY'] }, count: COUNT })),
-    'Those of accounts that were refused for a cause of the exchange itself.',
+    'Refused for a cause of the exchange.',
   ),
 });
 
 export const CLOCK_STATE = object({
   set_back: FLAG,
-  shifts: described(COUNT, 'How often it was moved by more than five seconds within a minute.'),
-  refused_accounts: described(COUNT, 'Accounts with funds refused for their time since a signed request was accepted.'),
-  clients_ahead_seconds: described(
-    orNull({ type: 'number', examples: [0.1] }),
-    'The middle of the clocks of clients; null while none has sent a signed request.',
-  ),
+  shifts: described(COUNT, 'Moves of more than five seconds within a minute.'),
+  refused_accounts: described(COUNT, 'Accounts with funds refused for their time alone.'),
+  clients_ahead_seconds: described(orNull({ type: 'number', examples: [0.1] }), 'The middle of the clocks of clients.'),
 });
 
 export const OPERATIONS = object({
   time: { type: 'integer', description: 'Unix milliseconds.', examples: [1_790_856_000_000] },
   started: {
     type: 'integer',
-    description: 'The same of the start: counters begin there.',
+    description: 'Of the start: counters begin there.',
     examples: [1_790_850_000_000],
   },
   operator: object({
@@ -148,7 +139,7 @@ export const OPERATIONS = object({
         sum: { type: 'number', examples: [1.5] },
       }),
     ),
-    'Seconds of requests, of each route that had any.',
+    'Seconds, of each route that had any.',
   ),
   refusals: arrayOf(object({ code: { type: 'string', examples: ['RATE_LIMITED'] }, count: COUNT })),
   rate_limit: object({ allowed: COUNT, quota_denied: COUNT, dependency_unavailable: COUNT }),
@@ -177,7 +168,7 @@ export const OPERATIONS = object({
     reserve_bytes: COUNT,
     growth_bytes_per_day: described(
       orNull({ type: 'integer', examples: [1_200_000_000] }),
-      'Over six hours; negative while free space grows; null for half an hour.',
+      'Over six hours; negative while free space grows.',
     ),
     files: arrayOf(object({ name: { type: 'string', examples: ['journal-0.db'] }, bytes: COUNT })),
   }),

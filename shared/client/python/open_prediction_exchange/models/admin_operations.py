@@ -19,7 +19,7 @@ class OperationsOperator:
 
 @dataclass(frozen=True, kw_only=True)
 class Histogram:
-    """Seconds from the ring until a command runs, exact to the millisecond."""
+    """Seconds from the ring until a command runs."""
 
     counts: tuple[int, ...]
     """By bucket since the start; the last one is above all bounds."""
@@ -34,11 +34,11 @@ class ShardState:
     ready: bool
     verifier: str | None
     signature_differences: int
-    """Checks in which the reference had another answer (RULES.md 5.10)."""
+    """Checks with another answer of the reference."""
     open_orders: int
     journal_sequence: int
     unanswered_commands: int
-    """Sent to the shard, and not known to be committed."""
+    """Sent, and not known to be committed."""
     command_ring_bytes: int
     command_ring_capacity_bytes: int
     event_ring_bytes: int
@@ -48,7 +48,7 @@ class ShardState:
     projector_lag_seconds: Decimal
     """Unit: seconds."""
     queue: Histogram
-    """Seconds from the ring until a command runs, exact to the millisecond."""
+    """Seconds from the ring until a command runs."""
     commit: Histogram
     """Seconds."""
     batch: Histogram
@@ -101,7 +101,7 @@ class PlacingState:
     taken: int
     """Requests that place and were carried out."""
     turned_away: tuple[PlacingStateTurnedAwayItem, ...]
-    """Those of accounts that were refused for a cause of the exchange itself."""
+    """Refused for a cause of the exchange."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,11 +110,11 @@ class ClockState:
 
     set_back: bool
     shifts: int
-    """How often it was moved by more than five seconds within a minute."""
+    """Moves of more than five seconds within a minute."""
     refused_accounts: int
-    """Accounts with funds refused for their time since a signed request was accepted."""
+    """Accounts with funds refused for their time alone."""
     clients_ahead_seconds: Decimal | None
-    """The middle of the clocks of clients; null while none has sent a signed request. Unit: seconds."""
+    """The middle of the clocks of clients. Unit: seconds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,7 +178,7 @@ class OperationsDisk:
     free_bytes: int
     reserve_bytes: int
     growth_bytes_per_day: int | None
-    """Over six hours; negative while free space grows; null for half an hour."""
+    """Over six hours; negative while free space grows."""
     files: tuple[OperationsDiskFile, ...]
 
 
@@ -297,7 +297,7 @@ class Cluster:
     """The member that is to lead in the place of the leader; null: none is."""
     log: ClusterLog
     formats: tuple[ClusterFormat, ...]
-    """The format of each layout that the newest lead writes, null before it, and that of the next lead."""
+    """The format of each layout that the newest lead writes, and that of the next lead."""
     members: tuple[ClusterMember, ...]
     database: ClusterDatabase | None
     """The server of the database that is written, and those that follow it; members of a standby are null where the
@@ -312,7 +312,7 @@ class Operations:
     time: int
     """Unix milliseconds."""
     started: int
-    """The same of the start: counters begin there."""
+    """Of the start: counters begin there."""
     operator: OperationsOperator
     status: Literal["starting", "standby", "ready", "degraded", "draining"]
     reason: str | None
@@ -332,7 +332,7 @@ class Operations:
     """Upper bounds of the buckets, ascending."""
     shards: tuple[ShardState, ...]
     routes: tuple[OperationsRoute, ...]
-    """Seconds of requests, of each route that had any."""
+    """Seconds, of each route that had any."""
     refusals: tuple[OperationsRefusal, ...]
     rate_limit: OperationsRateLimit
     limits_counted: bool | None

@@ -18,14 +18,14 @@ class SettlementStateWork:
 
 @dataclass(frozen=True, kw_only=True)
 class MoveState:
-    """Funds that move to another exchange contract; null: none do."""
+    """Funds that move to another exchange contract."""
 
     from_: str
     state: Literal["open", "claiming", "moving"]
     seconds: Decimal
     """Since orders are signed for the next contract."""
     left: int
-    """Trades and movements of the contract that is left, with failed trades: they come first."""
+    """What the old contract still has to settle."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,19 +52,19 @@ class SettlementStateDecisions:
     wanted: int
     """Not proposed yet."""
     proposed: int
-    """Wait for their delay, and may be vetoed."""
+    """May still be vetoed."""
     decided: int
     """Carried out; the ledger follows."""
     otherwise: int
-    """Decided by somebody else, in another way."""
+    """Decided otherwise by others."""
     may_propose: bool
-    """False while RESOLVER_KEY has no right to propose, as after a veto."""
+    """False while RESOLVER_KEY has no right to propose."""
     delay_seconds: Decimal | None
-    """How long a proposal can be vetoed; null: not known yet. Unit: seconds."""
+    """How long a proposal can be vetoed. Unit: seconds."""
     least_delay_seconds: Decimal | None
-    """The shortest delay that the contract can be given. Unit: seconds."""
+    """The shortest that can be set. Unit: seconds."""
     foreign: tuple[SettlementStateDecisionsForeignItem, ...]
-    """Proposals that the exchange did not make."""
+    """Made by others."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,18 +82,18 @@ class SettlementState:
     """A part of an answer: SettlementState."""
 
     reason: str | None
-    """Why orders are refused; null: they are not."""
+    """Why orders are refused."""
     problem: str | None
-    """Why the node is not used; null: it is."""
+    """Why the node is not used."""
     head_age_seconds: Decimal | None
     """Unit: seconds."""
     behind_records: int
     """Journal records that settlement has not read yet."""
     work: SettlementStateWork
     oldest_trade_seconds: Decimal
-    """How long the oldest trade has waited for its batch. Unit: seconds."""
+    """Wait of the oldest trade for its batch. Unit: seconds."""
     move: MoveState | None
-    """Funds that move to another exchange contract; null: none do."""
+    """Funds that move to another exchange contract."""
     refused_payments: int
     foreign_nonces: int
     failed_trades: int
