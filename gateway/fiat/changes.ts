@@ -6,10 +6,11 @@
  *   FIATCHANGES-1  The status of a session only goes forward, by rank. The one exception: a provider's success counts
  *                  even after the session's end, and raises an `alarm` for an operator.
  */
-import { FIAT_STATUSES, type FiatStatus, type TransferState } from '../../shared/api/fiat.ts';
+import { FIAT_STATUSES, type FiatStatus } from '../../shared/api/fiat.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { FiatPatch, FiatSession, FiatSessions, FiatTransition } from './fiatSessionsStore.ts';
 import { stepOn, type Trigger } from './machine.ts';
+import { STATED } from './transferStates.ts';
 
 type Evidence = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
@@ -21,16 +22,6 @@ type TriggerOptions = {
 };
 
 const ENDS: ReadonlySet<FiatStatus> = new Set(['completed', 'failed', 'expired', 'cancelled']);
-/** The status of the session as a whole that follows from a step. */
-const STATUS_OF: Partial<Record<TransferState, FiatStatus>> = {
-  waiting_for_wallet: 'created',
-  submission_pending: 'processing',
-  submitted_on_chain: 'processing',
-  provider_funding_reconciling: 'processing',
-  confirmed: 'processing',
-  provider_processing: 'processing',
-  complete: 'completed',
-};
 
 export class FiatChanges {
   readonly #sessions: FiatSessions;
@@ -50,7 +41,7 @@ export class FiatChanges {
     if (step === null) return false;
     const nowMs = this.#clock.nowMs();
     const isError = step.to === 'recoverable_error';
-    const status = patch.status ?? STATUS_OF[step.to];
+    const status = patch.status ?? STATED[step.to].status;
     const steps = [transition('transfer', from, step.to, on, evidence, nowMs)];
     const changed: FiatPatch = {
       ...patch,
@@ -61,7 +52,7 @@ export class FiatChanges {
       updatedMs: nowMs,
       status: session.status,
     };
-    if (status !== undefined && mayFollow(session.status, status)) {
+    if (status !== null && mayFollow(session.status, status)) {
       steps.push(transition('status', session.status, status, on, {}, nowMs));
       changed.status = status;
       if (ENDS.has(session.status)) changed.alarm = 'late_success';

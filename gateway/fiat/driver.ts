@@ -10,7 +10,6 @@
  *   DRIVER-4  An event of a provider only brings the next poll forward. It is processed once that is durable.
  *   DRIVER-5  A turn visits at most WALKED_A_TURN sessions; successive turns visit every open one.
  */
-import type { TransferState } from '../../shared/api/fiat.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { type FiatChanges, isOver } from './changes.ts';
 import type { FiatSession, FiatSessions } from './fiatSessionsStore.ts';
@@ -19,6 +18,7 @@ import type { OffRamps } from './offramp.ts';
 import type { OnRamps } from './onramp.ts';
 import type { FiatProvider, ProviderTransaction } from './provider.ts';
 import type { Settlement } from './settlement.ts';
+import { STATED } from './transferStates.ts';
 
 type DriverOptions = {
   readonly sessions: FiatSessions;
@@ -49,13 +49,6 @@ type Schedule = {
 
 type Waiting = { readonly session: FiatSession; readonly schedule: Schedule };
 
-const LOOKED_AT: ReadonlySet<TransferState> = new Set([
-  'submission_pending',
-  'submitted_on_chain',
-  'provider_funding_reconciling',
-  'confirmed',
-  'recoverable_error',
-]);
 const MAX_POLLS = 16;
 const MAX_LOOKS = 64;
 const POLL_MS = 10_000;
@@ -277,7 +270,7 @@ function dueFirst(waiting: readonly Waiting[], nowMs: number, time: 'pollMs' | '
 /** True if the rail may have news about the session. */
 function hasLook({ kind, txHash, status, transferState }: FiatSession): boolean {
   if (kind === 'onramp') return txHash !== null && status !== 'completed';
-  return transferState !== null && LOOKED_AT.has(transferState);
+  return transferState !== null && STATED[transferState].isLookedAt;
 }
 
 /** Hashes and addresses are compared as the rail writes them. */

@@ -10,9 +10,9 @@ import { transferTypedData } from '../../shared/crypto/eip3009.ts';
 import type { FiatSession } from './fiatSessionsStore.ts';
 import type { FiatTransfers, Intent } from './fiatTransfersStore.ts';
 import { canSubmitIn } from './machine.ts';
-import { messageOf, PENDING_MESSAGE } from './messages.ts';
 import { type Payer, type Rail, RailDown } from './rail.ts';
 import { canStillSign } from './settlement.ts';
+import { messageOf, PENDING_MESSAGE } from './transferStates.ts';
 
 /** A person's request does not wait longer than this for the rail. */
 const LOOK_MS = 2000;

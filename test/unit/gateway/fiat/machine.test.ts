@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { canSubmitIn, stepOn, TRANSFER_ROWS, type Trigger } from '../../../../gateway/fiat/machine.ts';
-import { messageOf } from '../../../../gateway/fiat/messages.ts';
+import { messageOf } from '../../../../gateway/fiat/transferStates.ts';
 import { TRANSFER_STATES } from '../../../../shared/api/fiat.ts';
 
 const STATES = ['none', ...TRANSFER_STATES] as const;
