@@ -4,16 +4,18 @@
  * log lacks what this member has, or is a different log, the start ends and nothing is changed. Owner: the replication
  * thread.
  *
- * Invariant:
+ * Invariants:
  *   PREPARE-1  Only one member begins a log with an empty directory, only in a log that an operator has founded, and
  *              only on the database run on which it was founded. A member that starts before that one's first record is
  *              held receives a copy of its files, so all members have the same journal key. If no member leads by then,
  *              the first one is taken to be gone.
+ *   PREPARE-2  Files that a newer version has written are refused before anything is compared, moved or opened.
  */
-
 import { randomUUID } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { isUnopenedNewer } from '../../shared/base/directoryVersion.ts';
+import { newerFileIn } from '../../shared/base/fileVersions.ts';
 import { freeTime } from '../../shared/base/freeName.ts';
 import { closeKeepingRoom } from '../../shared/base/keptRoom.ts';
 import { MASTER_KEY_CHECK, opensMasterKeyCheck } from '../../shared/crypto/masterKey.ts';
@@ -66,6 +68,7 @@ type Prepared = {
 
 export async function prepareDirectory(options: PrepareOptions): Promise<Prepared> {
   const { reads, directory, records } = options;
+  requireNotNewer(directory);
   finishJoining(directory);
   // A member that ended while it gave a copy leaves this folder; another member gives the next copy.
   rmSync(join(directory, GIVING_FOLDER), { recursive: true, force: true });
@@ -110,6 +113,14 @@ export async function prepareDirectory(options: PrepareOptions): Promise<Prepare
   // A leader's files may have records that are still on their way into the log.
   const after = await rejoinRecords(reads, records, COPIED);
   return { lines: [...lines, ...after], log, proof: COPIED };
+}
+
+/** PREPARE-2. */
+function requireNotNewer(directory: string): void {
+  if (!existsSync(directory)) return;
+  const control = join(directory, CONTROL_FILE);
+  const newer = existsSync(control) && isUnopenedNewer(control) ? control : newerFileIn(directory);
+  if (newer !== null) throw new NotAMemberError(`refused: ${newer} was written by a newer version`);
 }
 
 /** PREPARE-1. */

@@ -15,14 +15,30 @@
 import type { Database } from 'better-sqlite3';
 import { CONTROL_VERSION } from './controlSchema.ts';
 import { FILE_LAYOUTS, FORMATS } from './formats.ts';
+import { SqlitePages } from './sqlitePages.ts';
 
 const HALF = 2 ** 16;
 const FILES = Object.values(FILE_LAYOUTS).reduce<number>((sum, number) => sum + number, 0);
 const RECORDS = FORMATS.files.newest - FILES;
 
+/** The two numbers in the header of control.db. */
+type Numbers = { readonly userVersion: number; readonly applicationId: number };
+
 export function isOfNewerVersion(control: Database): boolean {
-  const { files, records } = halvesOf(control);
-  return numberOf(control, 'user_version') > CONTROL_VERSION || files > FILES || records > RECORDS;
+  return isNewer({
+    userVersion: numberOf(control, 'user_version'),
+    applicationId: numberOf(control, 'application_id'),
+  });
+}
+
+/** Reads the header, with its write-ahead log, without opening the file: nothing about it changes. */
+export function isUnopenedNewer(path: string): boolean {
+  const pages = new SqlitePages(path);
+  try {
+    return pages.hasHeader && isNewer(pages);
+  } finally {
+    pages.close();
+  }
 }
 
 /** True where the directory says already that this version has opened it. */
@@ -43,9 +59,17 @@ export function isOfMember(control: Database): boolean {
   return tables.get() !== 0;
 }
 
+function isNewer({ userVersion, applicationId }: Numbers): boolean {
+  const { files, records } = halvesIn(applicationId);
+  return userVersion > CONTROL_VERSION || files > FILES || records > RECORDS;
+}
+
 function halvesOf(control: Database): { readonly files: number; readonly records: number } {
-  const number = numberOf(control, 'application_id');
-  return { files: Math.floor(number / HALF), records: number % HALF };
+  return halvesIn(numberOf(control, 'application_id'));
+}
+
+function halvesIn(applicationId: number): { readonly files: number; readonly records: number } {
+  return { files: Math.floor(applicationId / HALF), records: applicationId % HALF };
 }
 
 function numberOf(control: Database, pragma: string): number {

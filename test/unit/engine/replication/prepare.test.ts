@@ -8,6 +8,8 @@ import type { Statement } from '../../../../engine/replication/command.ts';
 import { END, leaveReason } from '../../../../engine/replication/joiningFiles.ts';
 import type { LogHistory } from '../../../../engine/replication/log.ts';
 import { prepareDirectory } from '../../../../engine/replication/prepare.ts';
+import { FILE_VERSIONS } from '../../../../shared/base/fileVersions.ts';
+import { setUserVersion } from '../../../../shared/base/openDatabase.ts';
 import { MASTER_KEY_CHECK } from '../../../../shared/crypto/masterKey.ts';
 import { sealSecret } from '../../../../shared/crypto/secretBox.ts';
 import { RecordError } from '../../../../shared/records/bytes.ts';
@@ -101,6 +103,34 @@ test('JOININGFILES-1: a copy that is not whole is removed, and nothing of it is 
   copyIn(directory);
   assert.deepEqual(await prepare(directory), { lines: [], news: [] });
   assert.deepEqual(readdirSync(directory), []);
+});
+
+test('PREPARE-2: files of a newer version are refused before anything of the directory changes', async () => {
+  const control = temporaryDirectory();
+  makeControl(control);
+  const database = new Database(join(control, 'control.db'));
+  database.pragma(`application_id = ${2 ** 30}`);
+  database.close();
+  const one = temporaryDirectory();
+  makeControl(one);
+  const read = new Database(join(one, 'read.db'));
+  setUserVersion(read, FILE_VERSIONS.readDb.newest + 1);
+  read.close();
+  for (const [directory, name] of [
+    [control, 'control.db'],
+    [one, 'read.db'],
+  ] as const) {
+    copyIn(directory);
+    mkdirSync(join(directory, 'giving'));
+    const files = () => readdirSync(directory, { recursive: true }).sort();
+    const before = files();
+    const reads = readsOf({ history: async () => assert.fail('the log is not asked') });
+    await assert.rejects(prepare(directory, { reads }), (error: Error) => {
+      assert.equal(error.message, `refused: ${join(directory, name)} was written by a newer version`);
+      return error.name === 'NotAMemberError';
+    });
+    assert.deepEqual(files(), before);
+  }
 });
 
 test('a member without files founds no log: those that have some may not have been started yet', async () => {
