@@ -3,8 +3,9 @@
  * the tools look at them before they change anything: a file that a newer version has written is neither damaged nor to
  * be made again. Files are newer than their directory (directoryVersion.ts) if they were copied into it.
  *
- * A journal says its version in each of its rows (engine/journal/row.ts), and a backup in each of its points
- * (engine/backup/point.ts). They are refused where they are read, before anything is written to them.
+ * A journal says its version in each of its rows, and that of a record in the record (engine/journal/row.ts): here the
+ * last row is read. A backup says its version in each of its points (engine/backup/point.ts), and is refused where they
+ * are read.
  *
  * Invariants:
  *   FILEVERSION-1  The version of a file never moves, and neither does its checksum, where it has one.
@@ -46,8 +47,15 @@ const SNAPSHOT_MAGIC = 0x5358504f;
 const SEGMENT = { magic: 0, version: 1, headBytes: 2, crc: 3, WORDS: 4 } as const;
 const SEGMENT_MAGIC = 0x5056504f;
 
+/**
+ * The words of a row of a journal that every version has in the same place, and a word that rows of this version have:
+ * its high half is the version of the first command. The checksum covers what follows it.
+ */
+const ROW = { crc: 0, version: 1, commandVersion: 19 } as const;
+
 export const FILE_VERSIONS = {
   answers: { name: /^idempotency\.db$/, newest: FORMATS.answers.newest, versionIn: versionOfDatabase },
+  journal: { name: /^journal-\d+\.db$/, newest: FORMATS.engine.newest, versionIn: ofJournal },
   privateFrames: { name: /^private\/private-\d{16}\.log$/, newest: FILE_LAYOUTS.privateFrames, versionIn: ofSegment },
   readDb: { name: /^read\.db$/, newest: FILE_LAYOUTS.readDb, versionIn: versionOfDatabase },
   settlement: { name: /^settlement\.db$/, newest: FORMATS.settlement.newest, versionIn: versionOfDatabase },
@@ -77,12 +85,29 @@ function versionOf({ versionIn }: FileVersion, path: string): number | null {
   }
 }
 
-/** As SQLite would read it, with its write-ahead log. A start does not wait for a log of unusual length. */
 function versionOfDatabase(path: string): number | null {
+  return inPages(path, (pages) => {
+    return pages.hasHeader && pages.applicationId === versionMark(pages.userVersion) ? pages.userVersion : null;
+  });
+}
+
+/** FILEVERSION-2. The version of the records in the last row; later versions of rows count on from the newest. */
+function ofJournal(path: string): number | null {
+  const row = inPages(path, (pages) => pages.lastRowOf('journal'))?.columns[1];
+  if (!(row instanceof Uint8Array) || row.length <= ROW.commandVersion * 4 || row.length % 4 !== 0) return null;
+  const bytes = Uint8Array.from(row);
+  const words = new Uint32Array(bytes.buffer);
+  if (words[ROW.crc] !== crc32c({ bytes, words }, (ROW.crc + 1) * 4, bytes.length)) return null;
+  const later = words[ROW.version] - FORMATS.journal.newest;
+  return later > 0 ? FORMATS.engine.newest + later : words[ROW.commandVersion] >>> 16;
+}
+
+/** As SQLite would read the file, with its write-ahead log. A start does not wait for a log of unusual length. */
+function inPages<T>(path: string, read: (pages: SqlitePages) => T): T | null {
   if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > MOST_LOG_BYTES) return null;
   const pages = new SqlitePages(path);
   try {
-    return pages.hasHeader && pages.applicationId === versionMark(pages.userVersion) ? pages.userVersion : null;
+    return read(pages);
   } finally {
     pages.close();
   }

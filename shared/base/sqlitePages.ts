@@ -26,6 +26,8 @@ const INNER_HEADER_BYTES = 12;
 const WAL_HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 const WAL_MAGIC = 0x377f0682;
+/** No file is so large that its trees have more levels. */
+const MOST_DEPTH = 20;
 
 /** The place of a cell: its page and its number there. */
 type Cell = { readonly rowid: number; readonly page: number; readonly index: number };
@@ -112,6 +114,25 @@ export class SqlitePages {
     };
     visit(root);
     return { rows, lostPages };
+  }
+
+  /** The last row of the table with this name; null if it has none, or if the pages do not lead to it (PAGES-3). */
+  lastRowOf(table: string): TreeRow | null {
+    const schema = this.tree(1, new Set()).rows.find(({ columns }) => columns[1] === table);
+    let page = Number(schema?.columns[3] ?? 0);
+    for (let depth = 0; depth < MOST_DEPTH && page > 1 && page <= this.#pages; depth++) {
+      const bytes = this.#page(page);
+      if (bytes.length < this.#usable) return null;
+      if (bytes[0] === TABLE_INNER) {
+        page = bytes.readUInt32BE(8);
+        continue;
+      }
+      const last = bytes.readUInt16BE(3) - 1;
+      const pointer = LEAF_HEADER_BYTES + last * 2;
+      if (bytes[0] !== TABLE_LEAF || last < 0 || pointer + 2 > this.#usable) return null;
+      return this.#rowAt(bytes, TABLE_LEAF, bytes.readUInt16BE(pointer));
+    }
+    return null;
   }
 
   /** Leaf pages to which no tree has led and that are not known to be free, with their rows. */

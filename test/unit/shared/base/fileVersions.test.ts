@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import Database from 'better-sqlite3';
 import { withDirectoryToRead, withExclusiveDirectory } from '../../../../engine/admin/directory.ts';
 import { SnapshotWriter } from '../../../../engine/base/snapshotIo.ts';
+import { JOURNAL_RECORD, JOURNAL_ROW, JOURNAL_VERSION } from '../../../../engine/journal/row.ts';
 import { lockControlDatabase, openControlDatabase } from '../../../../gateway/base/database.ts';
 import { SEGMENT_HEAD } from '../../../../gateway/stream/privateSegment.ts';
 import { crc32c } from '../../../../shared/base/crc32c.ts';
@@ -16,6 +17,7 @@ import { TEST_KEY } from '../../../support/journalKey.ts';
 
 const SNAPSHOT_MAGIC = 0x5358504f;
 const SEGMENT_MAGIC = 0x5056504f;
+const ROW_BYTES = 128;
 
 function database(path: string, version: number): void {
   const db = new Database(path);
@@ -40,8 +42,28 @@ function segment(path: string, version: number): void {
   writeFileSync(path, bytes);
 }
 
+function journal(path: string, version: number): void {
+  const words = new Uint32Array(ROW_BYTES / 4);
+  const bytes = new Uint8Array(words.buffer);
+  words[JOURNAL_ROW.version] = JOURNAL_VERSION;
+  words[(JOURNAL_ROW.BYTES + JOURNAL_RECORD.BYTES) / 4 + 1] = version << 16;
+  words[JOURNAL_ROW.crc] = crc32c({ words, bytes }, 4, bytes.length);
+  const db = new Database(path);
+  db.exec(
+    'CREATE TABLE meta (layout_version INTEGER); CREATE TABLE journal (sequence INTEGER PRIMARY KEY, bytes BLOB)',
+  );
+  db.prepare('INSERT INTO journal VALUES (7, ?)').run(bytes);
+  db.close();
+}
+
 const MADE = {
   answers: { name: 'idempotency.db', make: database, versionAt: 60 },
+  // The only row ends with its page, the third one.
+  journal: {
+    name: 'journal-0.db',
+    make: journal,
+    versionAt: 3 * 4096 - ROW_BYTES + JOURNAL_ROW.BYTES + JOURNAL_RECORD.BYTES + 4,
+  },
   privateFrames: { name: 'private/private-0000000000000001.log', make: segment, versionAt: 4 },
   readDb: { name: 'read.db', make: database, versionAt: 60 },
   settlement: { name: 'settlement.db', make: database, versionAt: 60 },
