@@ -45,6 +45,10 @@ function settled(exchange: OnChain): Promise<unknown> {
   });
 }
 
+/** Settlement says so before it has looked at the chain, and of the short delays of a test. */
+const OF_ANY_START =
+  /^(?:settlement cannot use its node|settlement is unhealthy|a decision on the chain can take effect before)/;
+
 async function begin(scope: Scope): Promise<OnChain> {
   const rig = await ChainRig.start();
   scope.after(() => rig.stop());
@@ -86,5 +90,6 @@ export async function makeChainWorld(scope: Scope): Promise<World & { readonly r
   await trade(another, await makeMarket(another.server), theirs, 5);
   await another.server.kill();
   const other = copyOf(another.server.dataDir);
-  return { settings, whole, earlier, other, told, traders, market, framesBefore: 0, changing: new Set(), rig };
+  const rest = { framesBefore: 0, changing: new Set<string>(), ofAnyStart: OF_ANY_START, rig };
+  return { settings, whole, earlier, other, told, traders, market, ...rest };
 }

@@ -43,6 +43,8 @@ export type World = {
   readonly changing: ReadonlySet<string>;
   /** The program that reads the file, where that is not the exchange. */
   readonly start?: (directory: string, world: World) => Promise<{ readonly code: number; readonly text: string }>;
+  /** Lines that a start prints where nothing is damaged too, if it goes on for long enough. */
+  readonly ofAnyStart?: RegExp;
   /** Only for the member of a cluster. */
   readonly awaitLead?: (server: TestServer) => Promise<unknown>;
 };
