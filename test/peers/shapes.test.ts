@@ -66,9 +66,8 @@ test('the channels have the book, its changes, own orders and each state of a tr
   const { market, token, bot, other } = await makeScene();
   const book = new PolymarketSocket(`${bot.socketHost}/ws/market`, { type: 'market', assets_ids: [token] });
   const own = new PolymarketSocket(`${bot.socketHost}/ws/user`, { type: 'user', auth: bot.key, markets: [] });
+  for (const socket of [book, own]) await socket.subscribed();
   await eventually('the book has come', async () => book.of('book').length === 1);
-  book.send('PING');
-  await eventually('the ping is answered', async () => book.messages.includes('PONG'));
   const { body } = await bot.place(token, BID);
   await eventually('the order has come', async () => own.of('order').length === 1);
   await other.place(market, { outcomeIndex: 1, price: '0.60', size: '4' });
@@ -124,8 +123,9 @@ test('a fault comes when it is asked for, and no oftener', async () => {
   for (let count = 0; count < 3; count++) statuses.push((await bot.send('GET', '/time')).status);
   assert.deepEqual(statuses, [429, 429, 200]);
   const own = new PolymarketSocket(`${bot.socketHost}/ws/user`, { type: 'user', auth: bot.key });
+  await own.subscribed();
   await bot.place(token, { ...BID, makerAmount: '3000000' });
-  await eventually('the channel is read', async () => own.of('order').length > 0);
+  await eventually('the order has come', async () => own.of('order').length > 0);
   await set({ failed_settlements: 1, late_fills_ms: 600_000 });
   await other.place(market, { outcomeIndex: 1, price: '0.60', size: '4' });
   assert.deepEqual((await bot.ask('GET', '/data/trades')).body.data, []);

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { eventually } from './eventually.ts';
 import type { Json } from './server.ts';
 
 const EXCHANGE = '0x4bFb41d5B3570DeFd03C39a9A4D8dE6Bd8B8982E';
@@ -134,8 +135,11 @@ export class PolymarketSocket {
     });
   }
 
-  send(text: string): void {
-    this.#socket.send(text);
+  /** The exchange carries out messages in order: once it answers this, the first one is. */
+  async subscribed(): Promise<void> {
+    await eventually('the socket is open', async () => this.#socket.readyState === WebSocket.OPEN);
+    this.#socket.send('PING');
+    await eventually('the ping is answered', async () => this.messages.includes('PONG'));
   }
 
   close(): void {

@@ -1,6 +1,7 @@
 /**
  * The two channels as sockets: `/ws/market` for anyone, `/ws/user` for a key. Messages are bounded in size and number,
- * a socket that does not read is closed, and `PING` is answered with `PONG`.
+ * a socket that does not read is closed. Messages of a socket are carried out one after the other, so the `PONG` for a
+ * `PING` behind a subscription says that it has begun.
  * Owner: the one thread of `npm run polymarket`.
  */
 import type { TemplatedApp, WebSocket } from 'uWebSockets.js';
@@ -24,7 +25,8 @@ export type Channel = {
   left(reader: Reader): void;
 };
 
-type Client = { reader: Reader | null; second: number; count: number };
+/** `turn` ends when its messages so far are carried out. */
+type Client = { reader: Reader | null; second: number; count: number; turn: Promise<void> };
 type Socket = WebSocket<Client>;
 
 export class Sockets {
@@ -47,7 +49,7 @@ export class Sockets {
           return;
         }
         const header = (name: string) => request.getHeader(`sec-websocket-${name}`);
-        const client = { reader: null, second: 0, count: 0 };
+        const client = { reader: null, second: 0, count: 0, turn: Promise.resolve() };
         response.upgrade(client, header('key'), header('protocol'), header('extensions'), context);
       },
       open: (socket) => {
@@ -86,8 +88,10 @@ export class Sockets {
     if (second !== client.second) client.count = 0;
     client.second = second;
     if (++client.count > MAX_MESSAGES_PER_SECOND) return client.reader!.close();
-    if (text === 'PING') return void socket.send('PONG');
-    void this.#carryOut(client.reader!, channel, text);
+    client.turn = client.turn.then(() => {
+      if (text !== 'PING') return this.#carryOut(client.reader!, channel, text);
+      if (this.#sockets.has(socket)) socket.send('PONG');
+    });
   }
 
   async #carryOut(reader: Reader, channel: Channel, text: string): Promise<void> {
