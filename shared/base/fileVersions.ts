@@ -91,7 +91,10 @@ function versionOfDatabase(path: string): number | null {
   });
 }
 
-/** FILEVERSION-2. The version of the records in the last row; later versions of rows count on from the newest. */
+/**
+ * FILEVERSION-2. The version of the records in the last row. Later versions of rows count on from the newest; rows of
+ * earlier ones have another word there, and are not newer.
+ */
 function ofJournal(path: string): number | null {
   const row = inPages(path, (pages) => pages.lastRowOf('journal'))?.columns[1];
   if (!(row instanceof Uint8Array) || row.length <= ROW.commandVersion * 4 || row.length % 4 !== 0) return null;
@@ -99,7 +102,8 @@ function ofJournal(path: string): number | null {
   const words = new Uint32Array(bytes.buffer);
   if (words[ROW.crc] !== crc32c({ bytes, words }, (ROW.crc + 1) * 4, bytes.length)) return null;
   const later = words[ROW.version] - FORMATS.journal.newest;
-  return later > 0 ? FORMATS.engine.newest + later : words[ROW.commandVersion] >>> 16;
+  if (later !== 0) return later > 0 ? FORMATS.engine.newest + later : null;
+  return words[ROW.commandVersion] >>> 16;
 }
 
 /** As SQLite would read the file, with its write-ahead log. A start does not wait for a log of unusual length. */

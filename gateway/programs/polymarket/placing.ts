@@ -84,7 +84,7 @@ export class Placing {
     const client = accounts.client(key.address);
     const before = store.order(order.id);
     if (this.#underWay.has(order.id) || (before !== undefined && (await this.#isPlaced(before, client)))) {
-      throw new Refusal(400, `INVALID_ORDER_DUPLICATED: order ${order.id} is there already`);
+      throw duplicate(order);
     }
     this.#underWay.add(order.id);
     try {
@@ -104,6 +104,8 @@ export class Placing {
         : (await this.#send(placement, termsOf(order, kind, token.listed), kind, 0)).fills;
       return answerOf(order, fills);
     } catch (error) {
+      // After a crash history may lag behind the exchange, which has the order already.
+      if (isRefusal(error) && error.code === 'DUPLICATE_ORDER') throw duplicate(order);
       // An order that was not placed may be sent again.
       if (isRefusal(error) || error instanceof Refusal) this.#parts.store.removeOrder(placement.number);
       throw isRefusal(error) && isNamed(error.code) ? new Refusal(400, NAMES[error.code]) : error;
@@ -246,6 +248,10 @@ function answerOf({ id, side }: CheckedOrder, fills: readonly Fill[]): object {
     transactionsHashes: fills.map(({ trade_id }) => transactionOf(trade_id)),
     tradeIDs: fills.map(({ trade_id }) => trade_id),
   };
+}
+
+function duplicate({ id }: CheckedOrder): Refusal {
+  return new Refusal(400, `INVALID_ORDER_DUPLICATED: order ${id} is there already`);
 }
 
 /** POLYPLACING-3. */

@@ -89,8 +89,10 @@ export class Sockets {
     client.second = second;
     if (++client.count > MAX_MESSAGES_PER_SECOND) return client.reader!.close();
     client.turn = client.turn.then(() => {
+      // A channel would keep a reader that joins it after it has left.
+      if (!this.#sockets.has(socket)) return;
       if (text !== 'PING') return this.#carryOut(client.reader!, channel, text);
-      if (this.#sockets.has(socket)) socket.send('PONG');
+      socket.send('PONG');
     });
   }
 

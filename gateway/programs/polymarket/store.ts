@@ -4,15 +4,17 @@
  *
  * Invariants:
  *   POLYSTORE-1  An order and its first part are written before the exchange gets it: after a crash it is found again.
- *   POLYSTORE-2  An account has at most MOST_ORDERS orders and MOST_KEYS keys; the oldest orders go first.
+ *   POLYSTORE-2  An account has at most MOST_ORDERS + PRUNED_AT_ONCE orders and MOST_KEYS keys; the oldest orders go
+ *                first.
  */
 import { readFileSync } from 'node:fs';
-import type { Database, Statement } from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
 import { openDatabase } from '../../../shared/base/openDatabase.ts';
+import { prepared } from '../../../shared/base/prepared.ts';
 
 export const MOST_KEYS = 100;
 const MOST_ORDERS = 10_000;
-/** Oldest orders go when there are so many more than MOST_ORDERS. */
+/** The oldest orders of an account go each time that so many have come, and with the first one after a start. */
 const PRUNED_AT_ONCE = 100;
 
 export type AccountRow = {
@@ -49,8 +51,8 @@ type PartRow = { readonly order_hash: string; readonly number: number; readonly 
 
 export class PolymarketStore {
   readonly #database: Database;
-  // biome-ignore lint/suspicious/noExplicitAny: rows are as the schema says
-  readonly #statements = new Map<string, Statement<unknown[], any>>();
+  /** By account: orders until its oldest ones go. */
+  readonly #toCome = new Map<string, number>();
 
   /** @param path ':memory:' for a store that ends with the process. */
   constructor(path: string) {
@@ -135,9 +137,10 @@ export class PolymarketStore {
     return this.#together(() => {
       const names = Object.keys(order);
       const sql = `INSERT INTO orders (${names}) VALUES (${names.map((name) => `@${name}`)})`;
-      const number = Number(this.#statement(sql).run(order).lastInsertRowid);
-      const past = number - MOST_ORDERS;
-      if (past > 0 && number % PRUNED_AT_ONCE === 0) this.#prune(order.address);
+      const number = Number(prepared(this.#database, sql).run(order).lastInsertRowid);
+      const toCome = this.#toCome.get(order.address) ?? 0;
+      if (toCome === 0) this.#prune(order.address);
+      this.#toCome.set(order.address, toCome === 0 ? PRUNED_AT_ONCE : toCome - 1);
       return number;
     });
   }
@@ -186,24 +189,15 @@ export class PolymarketStore {
     return this.#database.transaction(work).immediate();
   }
 
-  // biome-ignore lint/suspicious/noExplicitAny: as above
-  #statement(sql: string): Statement<unknown[], any> {
-    const known = this.#statements.get(sql);
-    if (known !== undefined) return known;
-    const prepared = this.#database.prepare(sql);
-    this.#statements.set(sql, prepared);
-    return prepared;
+  #get<T>(sql: string, ...values: unknown[]): T | undefined {
+    return prepared<unknown[], T>(this.#database, sql).get(...values);
   }
 
-  #get<T>(sql: string, ...values: readonly unknown[]): T | undefined {
-    return this.#statement(sql).get(...values);
+  #all<T>(sql: string, ...values: unknown[]): readonly T[] {
+    return prepared<unknown[], T>(this.#database, sql).all(...values);
   }
 
-  #all<T>(sql: string, ...values: readonly unknown[]): readonly T[] {
-    return this.#statement(sql).all(...values);
-  }
-
-  #run(sql: string, ...values: readonly unknown[]): void {
-    this.#statement(sql).run(...values);
+  #run(sql: string, ...values: unknown[]): void {
+    prepared(this.#database, sql).run(...values);
   }
 }

@@ -54,7 +54,6 @@ const ONCE: Readonly<Record<string, readonly string[]>> = {
   ],
   'gateway/base/controlRecords.ts': ['copyTo'],
   // Each text once.
-  'gateway/programs/polymarket/store.ts': ['#statement'],
   'shared/records/olderTables.ts': ['requireStatement'],
   // Before a start, and where control.db is opened, made or checked.
   'shared/base/openDatabase.ts': ['setUserVersion', 'numberOf'],

@@ -42,10 +42,10 @@ function segment(path: string, version: number): void {
   writeFileSync(path, bytes);
 }
 
-function journal(path: string, version: number): void {
+function journal(path: string, version: number, rowVersion: number = JOURNAL_VERSION): void {
   const words = new Uint32Array(ROW_BYTES / 4);
   const bytes = new Uint8Array(words.buffer);
-  words[JOURNAL_ROW.version] = JOURNAL_VERSION;
+  words[JOURNAL_ROW.version] = rowVersion;
   words[(JOURNAL_ROW.BYTES + JOURNAL_RECORD.BYTES) / 4 + 1] = version << 16;
   words[JOURNAL_ROW.crc] = crc32c({ words, bytes }, 4, bytes.length);
   const db = new Database(path);
@@ -123,6 +123,19 @@ for (const [kind, { name, make, versionAt }] of Object.entries(MADE)) {
     }
   });
 }
+
+test('a journal is newer by the version of its rows too, and rows of an older one have another word there', () => {
+  const directory = temporaryDirectory();
+  const path = join(directory, 'journal-0.db');
+  for (const [rowVersion, isNewer] of [
+    [JOURNAL_VERSION - 1, false],
+    [JOURNAL_VERSION + 1, true],
+  ] as const) {
+    rmSync(path, { force: true });
+    journal(path, FILE_VERSIONS.journal.newest + 1, rowVersion);
+    assert.equal(newerFileIn(directory), isNewer ? path : null);
+  }
+});
 
 test('FILEVERSION-1: the version of a database counts that is in its write-ahead log', () => {
   const [directory, copied] = [temporaryDirectory(), temporaryDirectory()];
