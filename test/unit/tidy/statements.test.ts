@@ -53,7 +53,6 @@ const ONCE: Readonly<Record<string, readonly string[]>> = {
     'withDatabase',
   ],
   'gateway/base/controlRecords.ts': ['copyTo'],
-  // Each text once.
   'shared/records/olderTables.ts': ['requireStatement'],
   // Before a start, and where control.db is opened, made or checked.
   'shared/base/openDatabase.ts': ['setUserVersion', 'numberOf'],
