@@ -93,7 +93,7 @@ test('the book has the dollars of each level, the last price, and what all up to
   const { page, complaints } = await openPage({ bypassCSP: true, viewport: { width: 1280, height: 900 } });
   await page.goto(`${server.baseUrl}/markets/${market.id}`);
   const asks = page.locator('.ladder tr.ask');
-  await eventually('the asks', async () => (await asks.count()) === 2);
+  await asks.nth(1).waitFor();
   assert.deepEqual(await asks.allInnerTexts(), ['Ask\t50¢\t10.00\t$5.00', 'Ask\t40¢\t6.00\t$2.40']);
   await page.locator('.ladder .spread').getByText('Last 40¢').waitFor();
   await asks.first().hover();

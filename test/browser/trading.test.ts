@@ -313,7 +313,6 @@ test('the views of an account pass the rules of accessibility, dark and light, a
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.goto(server.baseUrl + path);
     await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor();
-    await eventually('all is loaded', async () => (await page.getByText('Loading …').count()) === 0);
     await assertFitForAll(page);
     // Nothing is hidden behind a bar of its own either.
     const hidden = await page.evaluate(

@@ -6,10 +6,9 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, CDPSession, Page } from 'playwright-core';
 import { privateKeyToAccount } from 'viem/accounts';
-import { NO_CHROMIUM, openPageIn, startBrowser } from '../support/browser.ts';
+import { NO_CHROMIUM, openPageIn, startBrowser, wholeView } from '../support/browser.ts';
 import { giveWallets } from '../support/browserWallet.ts';
 import { temporaryDirectory } from '../support/directory.ts';
-import { eventually } from '../support/eventually.ts';
 import type { Scope } from '../support/server.ts';
 import { type Box, cutOff, moving, readBoxes } from './layout.ts';
 import { type Hole, type Picture, pictureOf, WIDTH } from './picture.ts';
@@ -29,7 +28,10 @@ export type Print = {
   readonly holes: readonly Hole[];
 };
 
-/** The clock stands still. Layout shifts are kept with what has moved. */
+/**
+ * The clock stands still. Layout shifts are kept with what has moved, up to the first input: Playwright fills a field
+ * without a key, so that the browser does not know that what moves then is the answer to it.
+ */
 const PREPARED = `{
   const now = ${NOW_MS};
   globalThis.Date = class extends Date {
@@ -37,11 +39,13 @@ const PREPARED = `{
     static now() { return now; }
   };
   globalThis.shifts = { sum: 0, moved: [] };
+  let filled = Infinity;
+  addEventListener('input', () => { filled = Math.min(filled, performance.now()); }, true);
   new PerformanceObserver((list) => {
-    for (const { value, hadRecentInput, sources } of list.getEntries()) {
+    for (const { value, hadRecentInput, sources, startTime } of list.getEntries()) {
       const moved = sources.map(({ node, previousRect: { y: from }, currentRect: { y: to } }) =>
         (node?.className || node?.localName || node?.nodeName) + ' from ' + from + ' to ' + to);
-      if (hadRecentInput) continue;
+      if (hadRecentInput || startTime > filled) continue;
       shifts.sum += value;
       shifts.moved.push(value.toFixed(4) + ': ' + moved.join(', '));
     }
@@ -51,7 +55,6 @@ const SETTLED = `document.fonts.ready.then(() => new Promise((resolve) => {
   scrollTo(0, 0);
   requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve)));
 }))`;
-const ALL_LOADED = `!document.body.innerText.includes('Loading …')`;
 
 /** The cumulative layout shift, and what has moved. */
 type Shifts = { readonly sum: number; readonly moved: readonly string[] };
@@ -80,7 +83,7 @@ export class Studio {
     await view.prepare?.(page);
     await page.goto(this.#world.server.baseUrl + view.path(this.#world));
     await view.ready(page, this.#world);
-    if (view.prepare === undefined) await eventually('all of the view', () => page.evaluate<boolean>(ALL_LOADED));
+    if (view.prepare === undefined) await wholeView(page);
     return new Sitter(view, page, session);
   }
 

@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContextOptions, chromium, firefox, type Page } from 'playwright-core';
+import { eventually } from './eventually.ts';
 import type { Scope } from './server.ts';
 
 const CHROMIUM = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find((path) => existsSync(path));
@@ -72,4 +73,11 @@ export async function openPageIn(browser: Browser, options: BrowserContextOption
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
   });
   return { page, complaints };
+}
+
+const IS_WHOLE = `document.querySelector('[aria-busy="true"]') === null && !document.body.innerText.includes('Loading …')`;
+
+/** Resolves once the view is a whole. Until then its parts are laid out but hidden: a check would find nothing wrong. */
+export async function wholeView(page: Page): Promise<void> {
+  await eventually('the whole view', () => page.evaluate<boolean>(IS_WHOLE));
 }

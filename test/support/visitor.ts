@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { after, afterEach } from 'node:test';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { type OpenedPage, openPageIn, startBrowser } from './browser.ts';
+import { type OpenedPage, openPageIn, startBrowser, wholeView } from './browser.ts';
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 /** These rules judge the look of a view, which depends on its width and colours. The other rules judge its content. */
@@ -36,6 +36,7 @@ export async function fillLimit(page: Page, price?: string, size?: string): Prom
 
 /** Checks the rules of axe-core, or some of them. Needs a page with `bypassCSP`, otherwise its script is refused. */
 export async function assertAccessible(page: Page, rules?: readonly string[]): Promise<void> {
+  await wholeView(page);
   if (!(await page.evaluate('"axe" in globalThis'))) await page.addScriptTag({ path: AXE });
   const violations: string[] = await page.evaluate(
     async (runOnly) => {
