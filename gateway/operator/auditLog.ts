@@ -19,6 +19,7 @@
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
+import { FORMATS } from '../../shared/base/formats.ts';
 import {
   type AuditFields,
   type AuditHead,
@@ -75,6 +76,8 @@ export class AuditLog {
   #isWriting = false;
   #nextNoteMs = 0;
   #isFollowing: boolean;
+  /** Of the lines that it writes: in a cluster one that all members can read. */
+  #version: number = FORMATS.audit.newest;
   /** Null without a cluster, and while another member leads. */
   #shared: HeldLog | null = null;
   #sharedSequence = 0;
@@ -115,9 +118,10 @@ export class AuditLog {
     return applied;
   }
 
-  /** Every record of other members is applied: from now on this member writes the lines. */
-  lead(log: HeldLog): void {
+  /** Every record of other members is applied: from now on this member writes the lines, in this version. */
+  lead(log: HeldLog, version: number): void {
     this.#shared = log;
+    this.#version = version;
     const unheld = this.#linesFrom(log.held() + 1);
     if (unheld.length > 0) log.put(this.#head.sequence, toBytes(unheld));
     this.#isFollowing = false;
@@ -208,7 +212,7 @@ export class AuditLog {
       const heads: AuditHead[] = [];
       let text = '';
       for (const { fields } of batch) {
-        const chained = chainLine(head, fields, this.#options.key);
+        const chained = chainLine(head, fields, this.#options.key, this.#version);
         head = chained.head;
         heads.push(head);
         text += `${chained.line}\n`;

@@ -111,7 +111,7 @@ export class GatewayRecords {
     const log = new GatewayLog({ memory, outbox, patienceMs: HELD_MS });
     control.lead(log.stream(STREAM.CONTROL), memory.format('control'));
     answers.lead(log.stream(STREAM.ANSWERS));
-    audit.lead(log.stream(STREAM.AUDIT));
+    audit.lead(log.stream(STREAM.AUDIT), memory.format('audit'));
     settlement?.lead(log.stream(STREAM.SETTLEMENT));
   }
 

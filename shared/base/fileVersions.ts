@@ -4,8 +4,8 @@
  * be made again. Files are newer than their directory (directoryVersion.ts) if they were copied into it.
  *
  * A journal says its version in each of its rows, and that of a record in the record (engine/journal/row.ts): here the
- * last row is read. A backup says its version in each of its points (engine/backup/point.ts), and is refused where they
- * are read.
+ * last row is read. So is the last line of the audit log. A backup says its version in each of its points
+ * (engine/backup/point.ts), and is refused where they are read.
  *
  * Invariants:
  *   FILEVERSION-1  The version of a file never moves, and neither does its checksum, where it has one.
@@ -14,10 +14,12 @@
  *   FILEVERSION-3  Who writes the version of a database writes its mark too (`application_id`), so a later number
  *                  without its mark is damage. Files from before this rule have no mark, and none of them is newer.
  */
+import { hash } from 'node:crypto';
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32c } from './crc32c.ts';
 import { FILE_LAYOUTS, FORMATS } from './formats.ts';
+import { lastLineOf } from './lastLine.ts';
 import { versionMark } from './openDatabase.ts';
 import { SqlitePages } from './sqlitePages.ts';
 import { errorCode } from './thrown.ts';
@@ -53,8 +55,12 @@ const SEGMENT_MAGIC = 0x5056504f;
  */
 const ROW = { crc: 0, version: 1, commandVersion: 19 } as const;
 
+/** A line of the audit log up to the SHA-256 of what is before it. One without a version is of the first. */
+const AUDIT_LINE = /^(\{"sequence":\d+,(?:"version":(\d+),)?.*),"hash":"([0-9a-f]{64})",/;
+
 export const FILE_VERSIONS = {
   answers: { name: /^idempotency\.db$/, newest: FORMATS.answers.newest, versionIn: versionOfDatabase },
+  audit: { name: /^audit\.log$/, newest: FORMATS.audit.newest, versionIn: ofAuditLog },
   journal: { name: /^journal-\d+\.db$/, newest: FORMATS.engine.newest, versionIn: ofJournal },
   privateFrames: { name: /^private\/private-\d{16}\.log$/, newest: FILE_LAYOUTS.privateFrames, versionIn: ofSegment },
   readDb: { name: /^read\.db$/, newest: FILE_LAYOUTS.readDb, versionIn: versionOfDatabase },
@@ -115,6 +121,11 @@ function inPages<T>(path: string, read: (pages: SqlitePages) => T): T | null {
   } finally {
     pages.close();
   }
+}
+
+function ofAuditLog(path: string): number | null {
+  const [, text, version = '1', digest] = AUDIT_LINE.exec(lastLineOf(path).text ?? '') ?? [];
+  return text !== undefined && hash('sha256', text) === digest ? Number(version) : null;
 }
 
 function ofSnapshot(path: string): number | null {

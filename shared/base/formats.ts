@@ -22,7 +22,7 @@ export type Numbers = Readonly<Record<string, number>>;
 
 /** Layouts of the log, most of which files have as well. */
 const LOGGED = {
-  /** Lines of audit.log. */
+  /** Lines of audit.log (shared/crypto/auditChain.ts). */
   audit: { newest: 1, oldest: 1 },
   /** Records of idempotency.db, its tables among them. */
   answers: { newest: 2, oldest: 2 },

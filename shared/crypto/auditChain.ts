@@ -2,19 +2,23 @@
  * The chain of the audit log (RULES.md 9.14). A record is one line of JSON, `previous` is the hash of the previous
  * record, and the last two members cover the text before them:
  *
- *   {"sequence":7,"time":"…", … ,"previous":"<hash of record 6>","hash":"…","mac":"<key id>:…"}
- *    └───────────────────────── SHA-256 is hash, HMAC-SHA256 is mac ─┘
+ *   {"sequence":7,"version":1,"time":"…", … ,"previous":"<hash of record 6>","hash":"…","mac":"<key id>:…"}
+ *    └─────────────────────────────────────── SHA-256 is hash, HMAC-SHA256 is mac ─┘
+ *
+ * `version` is the layout of the line (`audit` in shared/base/formats.ts). It is always the second member
+ * (FILEVERSION-1). The first lines had no version, and are read as version 1.
  *
  * The hash needs no secret, so anyone with an export can check it. The MAC needs a key that is derived from the master
  * key, so a chain that was rewritten from some record on is detected although its hashes fit. The key's id, which
  * reveals nothing, distinguishes a record that was authenticated under an earlier master key from a forged record.
  */
 import { createHmac, hash, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { FORMATS } from '../base/formats.ts';
 
 export type AuditKey = { readonly id: string; readonly bytes: Uint8Array };
 
 /** A record without the members that the chain adds. */
-export type AuditFields = Readonly<Record<string, unknown>>;
+export type AuditFields = Readonly<Record<string, unknown>> & { readonly version?: never };
 
 /** The end of a chain: the number of the last record, and its hash. */
 export type AuditHead = { readonly sequence: number; readonly hash: string };
@@ -50,10 +54,11 @@ export function chainLine(
   head: AuditHead,
   fields: AuditFields,
   key: AuditKey,
+  version: number = FORMATS.audit.newest,
 ): { readonly line: string; readonly head: AuditHead } {
   const sequence = head.sequence + 1;
   // JSON escapes line breaks, so the text is one line whatever the fields contain.
-  const text = JSON.stringify({ sequence, ...fields, previous: head.hash }).slice(0, -1);
+  const text = JSON.stringify({ sequence, version, ...fields, previous: head.hash }).slice(0, -1);
   const digest = hash('sha256', text);
   return {
     line: `${text},"hash":"${digest}","mac":"${key.id}:${macOf(text, key)}"}`,
@@ -68,7 +73,7 @@ export function readLine(line: string, key: AuditKey | null): AuditLine | null {
   const [, text, digest, keyId, mac] = match as unknown as [string, string, string, string, string];
   if (hash('sha256', text) !== digest) return null;
   try {
-    const { sequence, previous, ...fields } = JSON.parse(`${text}}`);
+    const { sequence, version: _version, previous, ...fields } = JSON.parse(`${text}}`);
     return {
       sequence,
       event: String(fields.event),

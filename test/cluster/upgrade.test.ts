@@ -17,7 +17,7 @@ import { FORMATS } from '../../shared/base/formats.ts';
 import { ANY_COMMAND } from '../../shared/wire/commands.ts';
 import { STREAM } from '../../shared/wire/replication.ts';
 import { startCluster } from '../support/cluster.ts';
-import { LAST_ENGINE, nextRules } from '../support/inventedVersions.ts';
+import { auditVersionsIn, LAST_ENGINE, NEXT_AUDIT, nextRules } from '../support/inventedVersions.ts';
 import { NEXT_CONTROL, NEXT_JOURNAL, NEXT_SETTLEMENT, nextVersion } from '../support/nextVersion.ts';
 import { sharedPostgres, NO_POSTGRES as skip } from '../support/postgres.ts';
 import { openLog } from '../support/replicatedLog.ts';
@@ -125,7 +125,9 @@ test(`a cluster of two is upgraded under load and loses nothing (SEED=${SEED})`,
   await assert.rejects(openLog(t, url, 'c'), new RegExp(refusal));
 });
 
-const RAISED = `engine ${FORMATS.engine.newest} to ${LAST_ENGINE}, files ${files} to ${files + 2}`;
+const RAISED =
+  `audit ${FORMATS.audit.newest} to ${NEXT_AUDIT}, engine ${FORMATS.engine.newest} to ${LAST_ENGINE}, ` +
+  `files ${files} to ${files + 3}`;
 
 test(`a new field and a new rule come, go back and come again under kills (SEED=${SEED})`, {
   skip: inSoakOnly,
@@ -153,16 +155,18 @@ test(`a new field and a new rule come, go back and come again under kills (SEED=
   b.project = next;
   await during(() => cluster.rejoin(b));
   assert.deepEqual(await versionsOf(log), older, 'both know more, and nothing is raised yet');
+  for (const { dataDir } of [a, b]) assert.deepEqual(auditVersionsIn(dataDir), [FORMATS.audit.newest]);
   assert.equal((await raiseFormats(env))[0], `the next lead writes ${RAISED}`);
   await killed(a, b);
   await during(() => cluster.rejoin(a));
   assert.deepEqual(await versionsOf(log), { rows: [JOURNAL_VERSION], records: [LAST_ENGINE] });
+  assert.deepEqual(auditVersionsIn(b.dataDir), [FORMATS.audit.newest, NEXT_AUDIT]);
 
   await a.stop();
   a.project = today;
   await assert.rejects(
     a.begin(),
-    /this version does not read what the cluster writes: engine \d+ \(\d+ at most\), files .*; install that of b/,
+    /this version does not read what the cluster writes: audit .*, engine \d+ .*, files .*; install that of b/,
   );
   a.project = next;
   await during(() => cluster.rejoin(a));

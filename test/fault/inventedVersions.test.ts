@@ -11,11 +11,12 @@ import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { FORMATS } from '../../shared/base/formats.ts';
 import { OrderSigner } from '../../shared/client/orderSigner.ts';
 import { cancelRecord, placeRecord, replaceRecord } from '../../shared/client/stream/orderRecords.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
-import { nextRecords, nextRules } from '../support/inventedVersions.ts';
+import { auditVersionsIn, NEXT_AUDIT, nextRecords, nextRules } from '../support/inventedVersions.ts';
 import { RecordClient } from '../support/recordClient.ts';
 import { type Json, ROOT, type Scope, TestServer } from '../support/server.ts';
 import { Trader } from '../support/traders.ts';
@@ -50,17 +51,14 @@ function hashesOf(directory: string): string[] {
     .map((name) => `${name} ${hash('sha256', readFileSync(join(directory, name)))}`);
 }
 
-function assertRefused(project: string, directory: string, file = 'control'): void {
+function assertRefused(project: string, directory: string, file = 'control.db'): void {
   const before = hashesOf(directory);
   const { status, stderr } = start(project, directory);
-  assert.match(stderr, new RegExp(`^error: \\S+${file}\\.db was written by a newer version\\n$`));
+  assert.match(stderr, new RegExp(`^error: \\S+${file} was written by a newer version\\n$`));
   assert.equal(status, 1);
   for (const command of [['audit'], ['journal', 'verify']]) {
     const refused = admin(project, ...command, '--data', directory);
-    assert.match(
-      refused.stdout + refused.stderr,
-      new RegExp(`${file}\\.db was written by a newer version: use that one`),
-    );
+    assert.match(refused.stdout + refused.stderr, new RegExp(`${file} was written by a newer version: use that one`));
     assert.notEqual(refused.status, 0);
   }
   assert.deepEqual(hashesOf(directory), before, 'a refusal changes nothing');
@@ -75,7 +73,14 @@ function assertJournalsRefused(newer: string): void {
       else if (name.startsWith('journal-')) cpSync(join(from, name), join(directory, name));
     }
   }
-  assertRefused(ROOT, directory, 'journal-\\d');
+  assertRefused(ROOT, directory, 'journal-\\d.db');
+}
+
+/** The audit log of a newer version in a directory that none has opened. */
+function assertAuditLogRefused(newer: string): void {
+  const directory = unpacked(TODAY);
+  cpSync(join(newer, 'audit.log'), join(directory, 'audit.log'));
+  assertRefused(ROOT, directory, 'audit.log');
 }
 
 function assertWhole(project: string, directory: string): void {
@@ -172,6 +177,7 @@ test('RULES.md 10.33: a directory goes through a new field and a new rule, and b
   await exchange.start(ROOT);
   await exchange.assertAnswers();
   assert.equal(await exchange.server.stop(), 0);
+  assert.deepEqual(auditVersionsIn(directory), [FORMATS.audit.newest]);
 
   await exchange.start(six);
   await exchange.assertAnswers();
@@ -187,6 +193,8 @@ test('RULES.md 10.33: a directory goes through a new field and a new rule, and b
   assertWhole(six, directory);
   assert.ok(!reasonsIn(six, directory).includes(REASON.after), 'the rule is not yet in force');
   assertJournalsRefused(directory);
+  assert.deepEqual(auditVersionsIn(directory), [FORMATS.audit.newest, NEXT_AUDIT]);
+  assertAuditLogRefused(directory);
 
   await exchange.start(seven);
   await exchange.trade();

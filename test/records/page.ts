@@ -7,6 +7,7 @@ import { END_WORDS } from '../../gateway/front/threadOptions.ts';
 import { MARKET_FRAME } from '../../gateway/stream/marketRecord.ts';
 import { ACCOUNT_END, LOG_ENTRY, LOGGED_RECORD, SEGMENT_HEAD } from '../../gateway/stream/privateSegment.ts';
 import { MATCH_TYPE, ORDER_STATUS, OUTCOME, SELF_TRADE_NAMES, SIDE, TIME_IN_FORCE } from '../../shared/base/codes.ts';
+import { FORMATS } from '../../shared/base/formats.ts';
 import { CHECK_BOARD, CHECK_QUEUE, CHECK_SLOT } from '../../shared/wire/checkLayout.ts';
 import {
   ANY_COMMAND,
@@ -151,6 +152,14 @@ const CHAPTERS: readonly Chapter[] = [
       SPOT_SLOT,
       END_WORDS,
     ],
+  },
+  {
+    title: 'Lines of audit.log',
+    about:
+      `Not binary: each record is a line of JSON (auditChain.ts). Version ${FORMATS.audit.newest}. It begins with ` +
+      '`sequence` and `version`, which are numbers, and ends with `previous`, `hash` and `mac`; /docs/api describes ' +
+      'what may be between them. All are of version 1, which is also that of a line without `version`.',
+    records: [],
   },
 ];
 

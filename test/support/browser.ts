@@ -75,9 +75,10 @@ export async function openPageIn(browser: Browser, options: BrowserContextOption
   return { page, complaints };
 }
 
-const IS_WHOLE = `document.querySelector('[aria-busy="true"]') === null && !document.body.innerText.includes('Loading …')`;
+const IS_WHOLE =
+  `document.querySelector('[aria-busy="true"]') === null && ` + `!document.body.innerText.includes('Loading …')`;
 
-/** Resolves once the view is a whole. Until then its parts are laid out but hidden: a check would find nothing wrong. */
+/** Resolves once the view is whole. Until then its parts are laid out but hidden: a check would find nothing wrong. */
 export async function wholeView(page: Page): Promise<void> {
   await eventually('the whole view', () => page.evaluate<boolean>(IS_WHOLE));
 }

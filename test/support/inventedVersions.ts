@@ -1,12 +1,16 @@
 /**
  * Two versions of the project that come after this one, each in a folder of its own: the first adds a field to PLACE
- * that older orders, and those of svc.bin.1, have as 7; the second changes a rule. All other layouts stay.
+ * that older orders, and those of svc.bin.1, have as 7, and raises the lines of the audit log; the second changes a
+ * rule. All other layouts stay.
  */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { FORMATS } from '../../shared/base/formats.ts';
 import { ProjectCopy } from './projectCopy.ts';
 
 const NEXT_ENGINE = FORMATS.engine.newest + 1;
 export const LAST_ENGINE = NEXT_ENGINE + 1;
+export const NEXT_AUDIT = FORMATS.audit.newest + 1;
 /** The field in an order of a version without it: the shard requires it while its rules are older. */
 const ABSENT = 7;
 const GIVEN = 8;
@@ -32,9 +36,16 @@ export function nextRules(): ProjectCopy {
   return copy;
 }
 
+/** The versions of the lines of an audit log, each once. */
+export function auditVersionsIn(directory: string): number[] {
+  const lines = readFileSync(join(directory, 'audit.log'), 'utf8').split('\n').slice(0, -1);
+  return [...new Set(lines.map((line) => JSON.parse(line).version ?? 1))].sort();
+}
+
 function withField(): ProjectCopy {
   const copy = new ProjectCopy();
   raise(copy, FORMATS.engine.newest, NEXT_ENGINE);
+  raiseAuditLog(copy);
   copy.change('shared/wire/commands.ts', '  signed,\n', '  signed,\n  since,\n');
   copy.change(
     'shared/wire/commands.ts',
@@ -57,6 +68,15 @@ function withField(): ProjectCopy {
       '    assert(words[word + PLACE.feeBps] === market.feeBps,',
   );
   return copy;
+}
+
+function raiseAuditLog(copy: ProjectCopy): void {
+  const { newest, oldest } = FORMATS.audit;
+  copy.change(
+    'shared/base/formats.ts',
+    `audit: { newest: ${newest}, oldest: ${oldest} }`,
+    `audit: { newest: ${NEXT_AUDIT}, oldest: ${oldest} }`,
+  );
 }
 
 function raise(copy: ProjectCopy, from: number, to: number): void {

@@ -321,6 +321,13 @@ export const SHARD_FAULTS: readonly Fault[] = [
     caughtBy: 'test/unit/shared/base/fileVersions.test.ts',
   },
   {
+    name: 'a line of the audit log says no version',
+    file: 'shared/crypto/auditChain.ts',
+    search: '{ sequence, version, ...fields,',
+    replace: '{ sequence, ...(version > 9 ? { version } : {}), ...fields,',
+    caughtBy: 'test/unit/shared/base/fileVersions.test.ts',
+  },
+  {
     name: 'the records of svc.bin.1 grow with the commands',
     file: 'shared/wire/layout.ts',
     search: 'if (since !== undefined) Reflect.deleteProperty(fields, name);',

@@ -1,5 +1,6 @@
 /** A file that a newer version has written is refused in a line, whatever its directory says (RULES.md 10.33). */
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -11,7 +12,9 @@ import { lockControlDatabase, openControlDatabase } from '../../../../gateway/ba
 import { SEGMENT_HEAD } from '../../../../gateway/stream/privateSegment.ts';
 import { crc32c } from '../../../../shared/base/crc32c.ts';
 import { FILE_VERSIONS, newerFileIn } from '../../../../shared/base/fileVersions.ts';
+import { FORMATS } from '../../../../shared/base/formats.ts';
 import { checkedVersion, setUserVersion } from '../../../../shared/base/openDatabase.ts';
+import { chainLine, deriveAuditKey, NO_RECORDS } from '../../../../shared/crypto/auditChain.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { TEST_KEY } from '../../../support/journalKey.ts';
 
@@ -56,8 +59,23 @@ function journal(path: string, version: number, rowVersion: number = JOURNAL_VER
   db.close();
 }
 
+function auditLog(path: string, version?: number): void {
+  const key = deriveAuditKey(Buffer.alloc(32, 7));
+  const { line, head } = chainLine(NO_RECORDS, { event: 'start' }, key);
+  // A running exchange keeps room after the last line.
+  writeFileSync(path, `${line}\n${chainLine(head, { event: 'stop' }, key, version).line}\n${' '.repeat(5000)}`);
+}
+
+/** In the second line, the last one. */
+function auditVersionAt(): number {
+  const path = join(temporaryDirectory(), 'audit.log');
+  auditLog(path, 1);
+  return readFileSync(path).lastIndexOf('"version":1') + '"version":'.length;
+}
+
 const MADE = {
   answers: { name: 'idempotency.db', make: database, versionAt: 60 },
+  audit: { name: 'audit.log', make: auditLog, versionAt: auditVersionAt() },
   // The only row ends with its page, the third one.
   journal: {
     name: 'journal-0.db',
@@ -107,7 +125,7 @@ for (const [kind, { name, make, versionAt }] of Object.entries(MADE)) {
     const whole = readFileSync(path);
     // The highest byte of a version, wherever it stands, makes it a number of no release.
     const damaged = Buffer.from(whole);
-    damaged[versionAt + (make === database ? 0 : 3)]! ^= 0x40;
+    damaged[versionAt + (make === database || make === auditLog ? 0 : 3)]! ^= 0x40;
     // A checksum, or the mark of a database, shows that one more is damage as well.
     const oneMore = Buffer.from(whole);
     oneMore[versionAt + (make === database ? 3 : 0)]! += 1;
@@ -123,6 +141,18 @@ for (const [kind, { name, make, versionAt }] of Object.entries(MADE)) {
     }
   });
 }
+
+test('a line of the audit log without a version is of version 1, and every line has one now', () => {
+  const path = join(temporaryDirectory(), 'audit.log');
+  const text = '{"sequence":1,"time":"2026-11-01T00:00:00.000Z","event":"start","version_of":"more","previous":"0"';
+  writeFileSync(path, `${text},"hash":"${hash('sha256', text)}","mac":"00000000:00"}\n`);
+  assert.equal(FILE_VERSIONS.audit.versionIn(path), 1);
+  auditLog(path);
+  assert.equal(FILE_VERSIONS.audit.versionIn(path), FORMATS.audit.newest);
+  const newer = `{"sequence":2,"version":${FORMATS.audit.newest + 1},"anything":{"hash":"of another kind"}`;
+  writeFileSync(path, `${newer},"hash":"${hash('sha256', newer)}","proof":"of another kind"}\n`);
+  assert.equal(FILE_VERSIONS.audit.versionIn(path), FORMATS.audit.newest + 1);
+});
 
 test('a journal is newer by the version of its rows too, and rows of an older one have another word there', () => {
   const directory = temporaryDirectory();
