@@ -159,7 +159,8 @@ export class ClusterShard {
   restore(): void {
     assert.equal(this.inbox.length, 0, 'SHARDFOLLOWER-3: every row is applied');
     this.listen();
-    this.engine.goLive();
+    const rules = new Replication(this.#memory.replication).format('engine');
+    this.engine.goLive(undefined, undefined, rules);
     this.heldNets = this.#nets();
   }
 

@@ -137,7 +137,10 @@ export class Conversation {
     this.#record = undefined;
   }
 
-  /** All events of a record that the shard wrote itself: time, and the steps of markets that are being ended. */
+  /**
+   * All events of a record that the shard wrote itself: time, the steps of markets that are being ended, and the switch
+   * of rules, by which the oracle knows no difference.
+   */
   #heardOwn(): void {
     if (this.#record === undefined) return;
     const { command, shardSequence, timeMs } = this.#record;
@@ -154,7 +157,7 @@ export class Conversation {
   #doOwn(type: number, timeMs: number): void {
     this.#oracle.at(timeMs);
     if (type === COMMAND.TICK.TYPE) this.#oracle.tick(timeMs);
-    else this.#oracle.step();
+    else if (type === COMMAND.STEP.TYPE) this.#oracle.step();
   }
 
   /** Only takes note of how far the shard says it is. */
@@ -318,5 +321,6 @@ export class Conversation {
 
 const isUserClose = (event: OrderEvent): boolean => event.kind === 'closed' && event.reason === CLOSE_REASON.USER;
 const isCancel = ({ command }: Sent): boolean => ['cancel', 'cancelMany', 'bury'].includes(command.kind);
-const isOwn = (type: number): boolean => type === COMMAND.TICK.TYPE || type === COMMAND.STEP.TYPE;
+const OWN: readonly number[] = [COMMAND.TICK.TYPE, COMMAND.STEP.TYPE, COMMAND.RULES.TYPE];
+const isOwn = (type: number): boolean => OWN.includes(type);
 const isOwnRecord = (record: EventOf<'RECORD'> | undefined): boolean => record !== undefined && isOwn(record.command);

@@ -15,6 +15,7 @@ let fills = 0;
 let overtook = 0;
 let batches = 0;
 let undecided = 0;
+let switched = 0;
 const audited = new Map<string, number>();
 
 for (const seed of seeds) {
@@ -25,12 +26,14 @@ for (const seed of seeds) {
     overtook += totals.overtook;
     batches += totals.batches;
     undecided += totals.undecided;
+    switched += totals.switched;
     for (const [what, count] of Object.entries(totals)) audited.set(what, (audited.get(what) ?? 0) + count);
   });
 }
 
 after(() => {
   assert.ok(crashes > seeds.length, `worlds die: ${crashes} times`);
+  assert.ok(switched > seeds.length, `newer rules come into force: in ${switched} shards`);
   assert.ok(fills > (seeds.length * STEPS) / 25, `worlds trade: ${fills} fills`);
   for (const what of [
     'bought at 1.00 or more',

@@ -17,6 +17,7 @@ import { basename, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { Engine } from '../../engine/core/engine.ts';
 import { checkInvariants } from '../../engine/core/invariants.ts';
+import { NEWEST_RULES, RULES_BEFORE } from '../../engine/core/rules.ts';
 import { markPath } from '../../engine/journal/file.ts';
 import { Journal } from '../../engine/journal/journal.ts';
 import { readMark } from '../../engine/journal/mark.ts';
@@ -106,6 +107,8 @@ export class SimShard {
   readonly batches: FakeBatches[] = [];
   readonly #options: SimShardOptions;
   readonly #random: Random;
+  /** Its first thread is one of an older version: the rules of this one come into force with a command of a later. */
+  #rules = RULES_BEFORE;
   #live: Live | undefined;
   /** When the shard began the running command. */
   #arrivedMs = 0;
@@ -269,7 +272,8 @@ export class SimShard {
     if (engine.sequence === this.#dead?.sequence) assert.deepEqual(stateOf(engine), this.#dead.state, 'SIMSHARD-3');
     if (engine.sequence > 0 && random.chance(30)) this.#startDamaged(image, engine);
 
-    engine.goLive();
+    engine.goLive(undefined, undefined, this.#rules);
+    this.#rules = NEWEST_RULES;
     this.durableNet = engine.state.ledger.netMicro.slice();
     this.conversation.resume(engine, this.journalPath);
     progress.setCommitted(shard, engine.sequence);

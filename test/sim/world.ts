@@ -9,6 +9,7 @@
  *            shard).
  */
 import assert from 'node:assert/strict';
+import { NEWEST_RULES } from '../../engine/core/rules.ts';
 import { SnapshotMaker } from '../../engine/snapshot/maker.ts';
 import { CheckHelper } from '../../engine/verify/checkBoard.ts';
 import type { Keccak256 } from '../../shared/crypto/keccak.ts';
@@ -44,6 +45,8 @@ export type Totals = Record<string, number> & {
   /** Batches of signatures, and those in which one was wrong. */
   batches: number;
   undecided: number;
+  /** Shards in which the rules of this version came into force. */
+  switched: number;
 };
 
 export class World {
@@ -56,6 +59,7 @@ export class World {
     restarts: 0,
     batches: 0,
     undecided: 0,
+    switched: 0,
   };
   /** The latest steps, for the report of a failure. */
   readonly log: string[] = [];
@@ -103,6 +107,7 @@ export class World {
     }
     this.#restart();
     for (const shard of this.#shards) {
+      totals.switched += Number(shard.engine.state.rules === NEWEST_RULES);
       shard.stop();
       totals.accepted += shard.conversation.accepted;
       totals.overtook += shard.conversation.overtook;
