@@ -27,6 +27,9 @@ const DEFAULT_SERVER = 'npm start';
 /** Its clone has no packages. Each other clone has them already, which takes less of the processor than installing. */
 const INSTALLS = 'README.md';
 
+/** Where `npm run polymarket` listens by default; other programs of this machine may listen there. */
+const POLYMARKET = '127.0.0.1:8095';
+
 /** Sets up the database of a cluster: every other document about a cluster goes on from there. */
 const CLUSTER_DOCUMENT = 'data/docs/cluster.md';
 const SET_UP = 'The database';
@@ -43,7 +46,8 @@ export async function* outcomesOf(path: string): AsyncGenerator<Outcome> {
   }
   const port = await freePort();
   const machines = isOfCluster ? await Machines.start(blocks) : null;
-  const commands = new Commands(makePlace(port, path !== INSTALLS), port, machines?.names);
+  const names = new Map([...(machines?.names ?? []), [POLYMARKET, `127.0.0.1:${await freePort()}`]]);
+  const commands = new Commands(makePlace(port, path !== INSTALLS), port, names);
   const walk = new Walk(commands, machines);
   try {
     if (!blocks[0]!.marks.server && !isOfCluster) await walk.serve(DEFAULT_SERVER);

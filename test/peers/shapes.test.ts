@@ -201,6 +201,11 @@ test('keys, accounts and the names of orders are there after a restart', async (
   );
 });
 
+test('a port belongs to one of these programs: clients of another never come to it', async () => {
+  const other = await startFacade({ after }, server);
+  await assert.rejects(startFacade({ after }, server, {}, ':memory:', Number(new URL(other.host).port)), /is taken/);
+});
+
 test('accounts are opened up to the most, and none where money is not play money', async () => {
   const few = await startFacade({ after }, server, { mostAccounts: 0 });
   assert.equal((await new PolymarketBot(few.host).attest('POST', '/auth/api-key')).status, 503);

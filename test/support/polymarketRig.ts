@@ -36,6 +36,7 @@ export async function startFacade(
   server: TestServer,
   changed: Partial<FacadeSettings> = {},
   file = ':memory:',
+  port = 0,
 ): Promise<Facade> {
   const errors: unknown[] = [];
   const facade = await Polymarket.open({
@@ -51,6 +52,6 @@ export async function startFacade(
     isOpen = false;
   };
   scope.after(close);
-  const port = await facade.listen('127.0.0.1', 0);
-  return { host: `http://127.0.0.1:${port}`, errors, close };
+  const at = await facade.listen('127.0.0.1', port);
+  return { host: `http://127.0.0.1:${at}`, errors, close };
 }

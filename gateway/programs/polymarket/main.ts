@@ -23,7 +23,11 @@ async function run(settings: PolymarketSettings): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end(facade));
   // The demo has started this process, and holds the other end of the channel.
   process.once('disconnect', () => process.exit(0));
-  const port = await facade.listen(url.hostname.replace(/^\[|\]$/g, ''), Number(url.port || 80));
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const port = await facade.listen(host, Number(url.port || 80)).catch((error: unknown) => {
+    end(facade);
+    throw error;
+  });
   const origin = `http://${url.hostname}:${port}`;
   console.log(`CLOB       ${origin}   of the exchange at ${exchangeUrl.origin}, with ${isPlay ? 'play' : 'own'} money`);
   console.log(`Catalogue  ${origin}/gamma\nSockets    ${origin.replace('http', 'ws')}/ws`);

@@ -21,9 +21,18 @@ import { isRefusal, isUnanswered } from '../../../shared/client/answers.ts';
 import { ApiError } from '../../../shared/client/http.ts';
 import { type Asked, Refusal, type Reply, type Route, signingHeaders } from './reply.ts';
 
+declare module 'uWebSockets.js' {
+  /** The package's types leave out the option. */
+  interface TemplatedApp {
+    listen(host: string, port: number, option: number, then: (listening: us_listen_socket | false) => void): unknown;
+  }
+}
+
 const MAX_BODY_BYTES = 256 * 1024;
 const MAX_UNDER_WAY = 512;
 const MAX_ADDRESSES = 10_000;
+/** LIBUS_LISTEN_EXCLUSIVE_PORT: without it two of these would share a port, and each would have half of the clients. */
+const EXCLUSIVE_PORT = 1;
 const METHODS: readonly string[] = ['GET', 'POST', 'DELETE'];
 
 type ServerOptions = {
@@ -55,7 +64,7 @@ export class PolymarketServer {
   /** @returns the port; 0 lets the system choose. */
   listen(host: string, port: number): Promise<number> {
     return new Promise((resolve, reject) => {
-      this.app.listen(host, port, (listening) => {
+      this.app.listen(host, port, EXCLUSIVE_PORT, (listening) => {
         if (listening === false) return reject(new Error(`port ${port} is taken`));
         this.#listening = listening;
         resolve(us_socket_local_port(listening));

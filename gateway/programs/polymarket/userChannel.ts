@@ -18,11 +18,9 @@ import type { Trading } from './orderRoutes.ts';
 import { listOf, objectOf, Refusal } from './reply.ts';
 import type { Channel, Reader } from './sockets.ts';
 import type { KeyRow, OrderRow } from './store.ts';
+import { TradeLooks } from './tradeLooks.ts';
 
 const MOST_MARKETS = 500;
-const TRADES_LOOKED_AT = 50;
-const LOOKS = 20;
-const LOOK_EVERY_MS = 250;
 const SETTLING_EVERY_MS = 1000;
 const MOST_SETTLING = 600;
 const STATES: Readonly<Record<'settled' | 'failed', readonly TradeStatus[]>> = {
@@ -33,6 +31,7 @@ const STATES: Readonly<Record<'settled' | 'failed', readonly TradeStatus[]>> = {
 type Account = {
   readonly key: KeyRow;
   readonly readers: Map<Reader, ReadonlySet<string>>;
+  readonly looks: TradeLooks;
   stream: ExchangeStream | null;
 };
 
@@ -54,11 +53,16 @@ export class UserChannel implements Channel {
     const key = this.#parts.auth.keyOfSocket(apiKey, secret, passphrase);
     const markets = listOf(message['markets'] ?? [], MOST_MARKETS);
     if (!markets.every((market) => typeof market === 'string')) throw new Refusal(400, 'markets: expected conditions');
-    const account = this.#accounts.get(key.address) ?? { key, readers: new Map(), stream: null };
+    const account = this.#accounts.get(key.address) ?? this.#account(key);
     this.#accounts.set(key.address, account);
     account.readers.set(reader, new Set(markets.map((market) => market.toLowerCase())));
     await this.#parts.catalogue.all();
     if (account.stream === null && account.readers.size > 0) await this.#open(account);
+  }
+
+  #account(key: KeyRow): Account {
+    const looks = new TradeLooks(this.#parts.accounts.client(key.address));
+    return { key, readers: new Map(), looks, stream: null };
   }
 
   left(reader: Reader): void {
@@ -105,14 +109,15 @@ export class UserChannel implements Channel {
     this.#send(account, data.market_id, orderMessage(this.#parts, row, data.remaining, type, timestamp));
   }
 
-  async #ofFill(account: Account, { data, timestamp }: FillFrame): Promise<void> {
+  async #ofFill(account: Account, frame: FillFrame): Promise<void> {
     const { faults, store } = this.#parts;
+    const { data, timestamp } = frame;
     if (faults.lateFillsMs > 0) await sleep(faults.lateFillsMs, undefined, { ref: false });
     const row = store.orderOfHash(data.order_hash);
     if (row !== undefined && !isTaking(row)) {
       this.#send(account, data.market_id, orderMessage(this.#parts, row, data.remaining, 'UPDATE', timestamp));
     }
-    const trade = await this.#trade(account, data.market_id, data.trade_id);
+    const trade = await this.#trade(account, frame);
     if (trade === null) return;
     faults.onTrade(trade.id);
     const end = faults.isFailed(trade.id) ? 'failed' : await this.#matched(account, data.market_id, trade);
@@ -137,15 +142,9 @@ export class UserChannel implements Channel {
   }
 
   /** Null if it is not there after a while, or not shown. */
-  async #trade(account: Account, marketId: string, tradeId: string): Promise<TradeJson | null> {
-    const client = this.#parts.accounts.client(account.key.address);
-    for (let look = 0; look < LOOKS; look++) {
-      const { trades } = await client.userTrades({ market_id: marketId, limit: TRADES_LOOKED_AT });
-      const found = trades.find(({ id }) => id === tradeId);
-      if (found !== undefined) return shownTrade(this.#parts, found, account.key).at(0) ?? null;
-      await sleep(LOOK_EVERY_MS, undefined, { ref: false });
-    }
-    return null;
+  async #trade({ key, looks }: Account, { data, timestamp }: FillFrame): Promise<TradeJson | null> {
+    const found = await looks.find(data.trade_id, timestamp);
+    return found === null ? null : (shownTrade(this.#parts, found, key).at(0) ?? null);
   }
 
   #send({ readers }: Account, marketId: string, message: object): void {

@@ -10,6 +10,20 @@ export const ACCOUNT_FAULTS: readonly Fault[] = [
     caughtBy: 'test/unit/gateway/programs/polymarket/purchase.test.ts',
   },
   {
+    name: 'of many fills at once those beyond a page of trades are never shown',
+    file: 'gateway/programs/polymarket/tradeLooks.ts',
+    search: '        cursor = next_cursor;\n',
+    replace: '        break;\n',
+    caughtBy: 'test/unit/gateway/programs/polymarket/tradeLooks.test.ts',
+  },
+  {
+    name: 'two of the programs for clients of Polymarket share a port, and each has half of the requests',
+    file: 'gateway/programs/polymarket/server.ts',
+    search: 'listen(host, port, EXCLUSIVE_PORT, ',
+    replace: 'listen(host, port, ',
+    caughtBy: 'test/peers/shapes.test.ts',
+  },
+  {
     name: 'a proxy or Safe belongs to every signer who names it',
     file: 'gateway/programs/polymarket/placing.ts',
     search: '    if (known === signer) return;\n',
