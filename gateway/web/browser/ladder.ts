@@ -5,7 +5,7 @@
  */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import { tryParsePriceTicks } from '../../../shared/base/units.ts';
 import type { Level, Levels } from '../../../shared/client/stream/bookReplica.ts';
 import { briefUnits, cents, difference, FINEST, finestTicks, inCents, units } from './format.ts';
@@ -76,10 +76,22 @@ type LadderRowProps = {
   readonly onPoint: (price: string | null) => void;
 } & Pick<LadderProps, 'onChoose'>;
 
-function LadderRow(props: LadderRowProps): VNode {
-  const { level, costMicro, sumAtomic } = props.row;
-  const { side, deepest, isReached: isTaken, isOwn, isTabStop, onChoose, onFocus, onPoint } = props;
+/** Most rows are as they were when others change: Preact does not draw the same element again. */
+function LadderRow({ row, deepest, ...props }: LadderRowProps): VNode {
+  const { level, costMicro, sumAtomic } = row;
+  const { side, isReached: isTaken, isOwn, isTabStop, onChoose } = props;
   const share = Number((sumAtomic * 100n) / deepest);
+  const { price, num_orders, token_quantity_atomic } = level;
+  return useMemo(
+    () => drawnRow({ level, costMicro, share, ...props }),
+    [price, num_orders, token_quantity_atomic, share, side, isTaken, isOwn, isTabStop, onChoose],
+  );
+}
+
+type DrawnRow = Omit<LadderRowProps, 'row' | 'deepest'> & Pick<Row, 'level' | 'costMicro'> & { readonly share: number };
+
+function drawnRow(row: DrawnRow): VNode {
+  const { level, costMicro, share, side, isReached: isTaken, isOwn, isTabStop, onChoose, onFocus, onPoint } = row;
   const price = cents(level.price);
   // A click by keyboard has a click count of zero.
   const onClick = ({ detail }: MouseEvent): void => onChoose({ cents: price.slice(0, -1), movesFocus: detail === 0 });

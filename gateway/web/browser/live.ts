@@ -1,7 +1,7 @@
 /**
  * The books that the page shows live. All of them share the socket of the tab, which reconnects and verifies every book
- * by its checksum (shared/client/stream). A view is drawn at most once in each frame of the screen, however much
- * changes.
+ * by its checksum (shared/client/stream). A view is drawn in a frame of the screen and then not for `PACE_MS`, however
+ * much changes: more cannot be read, and the time between belongs to keys, clicks and the other drawings.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 
@@ -32,6 +32,7 @@ const STARTING: LiveBook = {
   trades: [],
 };
 const MOST_TRADES = 100;
+const PACE_MS = 50;
 
 export function useBook(marketId: string): LiveBook {
   const [shown, show] = useState(STARTING);
@@ -43,13 +44,21 @@ export function useBook(marketId: string): LiveBook {
     if (kept.current.marketId !== marketId) kept.current = { marketId, trades: [] };
     const seen = kept.current;
     let cause: StaleCause | null = null;
+    let isDue = false;
     let frame = 0;
+    let pause: ReturnType<typeof setTimeout> | undefined;
     const draw = (): void => {
       frame = 0;
+      isDue = false;
       show(bookNow(book, cause, seen.trades));
+      pause = setTimeout(() => {
+        pause = undefined;
+        if (isDue) drawSoon();
+      }, PACE_MS);
     };
     const drawSoon = (): void => {
-      if (frame === 0) frame = requestAnimationFrame(draw);
+      isDue = true;
+      if (frame === 0 && pause === undefined) frame = requestAnimationFrame(draw);
     };
     const book = streamOf(owner).openBook(marketId, {
       verify: 'every',
@@ -63,6 +72,7 @@ export function useBook(marketId: string): LiveBook {
     book.ready().catch(drawSoon);
     return () => {
       cancelAnimationFrame(frame);
+      clearTimeout(pause);
       book.close();
     };
   }, [marketId, owner]);

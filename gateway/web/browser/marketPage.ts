@@ -64,12 +64,19 @@ function OpenMarket({ market, error, orders, onOrder }: OpenMarketProps): VNode 
   const levels = book.levels[outcome];
   const yes = useRef(book.levels[0]);
   yes.current = book.levels[0];
-  const charts = useCharts(market, book, outcome);
   const lastPrice = useLastPrice(market.id, outcome, book.trades.at(0));
   // Preact does not draw the same element again: these do not change with every frame.
   const tape = useMemo(
     () => html`<${Tape} marketId=${market.id} outcome=${market.outcomes[0]} trades=${book.trades} />`,
     [market, book.trades],
+  );
+  const above = useMemo(
+    () => html`<${Where} market=${market} event=${event} /><h1><bdi>${market.title}</bdi></h1>`,
+    [market, event],
+  );
+  const below = useMemo(
+    () => html`<${MarketRules} market=${market} /><${Siblings} market=${market} event=${event} />`,
+    [market, event],
   );
   const ownOrders = useMemo(
     () =>
@@ -82,13 +89,12 @@ function OpenMarket({ market, error, orders, onOrder }: OpenMarketProps): VNode 
   const name = market.outcomes[outcome];
   const isTraded = market.status === 'active' && Number(market.total_volume) > 0;
   return html`
-    <${Where} market=${market} event=${event} />
-    <h1><bdi>${market.title}</bdi></h1>
+    ${above}
     <${BookStatus} book=${book} status=${market.status} stage=${market.stage} />
     ${error !== null && html`<p class="quiet">${error}</p>`}
     <div class="market" data-state=${book.state} data-traded=${isTraded}>
       <div class="column">
-        ${charts}
+        <${Charts} market=${market} book=${book} outcome=${outcome} />
         ${ownOrders}
       </div>
       <${TicketPanel} market=${market} outcome=${outcome} onOutcome=${setOutcome} books=${book.levels}
@@ -102,8 +108,7 @@ function OpenMarket({ market, error, orders, onOrder }: OpenMarketProps): VNode 
           ${tape}</section>
       </div>
     </div>
-    <${MarketRules} market=${market} />
-    <${Siblings} market=${market} event=${event} />
+    ${below}
   `;
 }
 
@@ -112,8 +117,10 @@ function outcomeOfAddress(): 0 | 1 {
   return new URLSearchParams(location.search).get('outcome') === '1' ? 1 : 0;
 }
 
+type ChartsProps = { readonly market: Market; readonly book: LiveBook; readonly outcome: 0 | 1 };
+
 /** A chart costs more to draw than a row: its price is updated once a second, its depth five times. */
-function useCharts(market: Market, book: LiveBook, outcome: 0 | 1): VNode {
+function Charts({ market, book, outcome }: ChartsProps): VNode {
   const name = market.outcomes[outcome];
   const trades = useCalm(book.trades, PRICE_MS);
   const levels = useCalm(book.levels, DEPTH_MS);

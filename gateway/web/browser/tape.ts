@@ -1,6 +1,7 @@
 /** The latest trades: those before the view was opened, and later ones as they come. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
+import { useMemo } from 'preact/hooks';
 import type { TradeFrame } from '../../../shared/client/stream/frames.ts';
 import type { MarketTrades } from '../../../shared/client/types.ts';
 import { get, useLoaded } from './api.ts';
@@ -22,9 +23,10 @@ type TapeProps = {
 
 export function Tape({ marketId, outcome, trades }: TapeProps): VNode {
   const past = useLoaded<MarketTrades>(marketId, () => get(`/v1/markets/${marketId}/trades`));
-  const rows = trades.map(rowOf);
+  const rows = trades.slice(0, MOST_ROWS).map(rowOf);
   const isShown = new Set(rows.map(({ id }) => id));
   for (const { id, price, amount, side, timestamp } of past.value?.trades ?? []) {
+    if (rows.length === MOST_ROWS) break;
     if (isShown.has(id)) continue;
     rows.push({ id, price, amountAtomic: amount, isBuy: side === 'BUY', timeMs: timestamp * SECOND_MS });
   }
@@ -34,12 +36,18 @@ export function Tape({ marketId, outcome, trades }: TapeProps): VNode {
     <thead><tr><th scope="col">Time <small>${zoneName()}</small></th>
       <th scope="col">Taker</th><th scope="col">Price</th>
       <th scope="col">Tokens</th></tr></thead>
-    <tbody>${rows.slice(0, MOST_ROWS).map(
-      ({ id, price, amountAtomic, isBuy, timeMs }) => html`<tr key=${id} class=${isBuy ? 'bid' : 'ask'}>
-        <td><${When} time=${timeMs} isClock /></td><td>${isBuy ? 'bought' : 'sold'}</td><td>${cents(price)}</td>
-        <td>${units(amountAtomic)}</td></tr>`,
-    )}</tbody>
+    <tbody>${rows.map((row) => html`<${TapeRow} key=${row.id} ...${row} />`)}</tbody>
   </table>`;
+}
+
+/** A trade does not change: its row is drawn once. */
+function TapeRow({ id, price, amountAtomic, isBuy, timeMs }: Row): VNode {
+  return useMemo(
+    () => html`<tr class=${isBuy ? 'bid' : 'ask'}>
+      <td><${When} time=${timeMs} isClock /></td><td>${isBuy ? 'bought' : 'sold'}</td><td>${cents(price)}</td>
+      <td>${units(amountAtomic)}</td></tr>`,
+    [id],
+  );
 }
 
 /** In terms of Yes: buying No is selling Yes at one minus the price. */
