@@ -183,7 +183,7 @@ test('what happened to an account is listed, its notifications are read, and its
   await page.getByRole('row', { name: 'Will it blow on Monday? filled buy Yes 40¢ 10.00' }).waitFor();
   // A signed price is called a limit: nobody paid it (RULES.md 1.8).
   await page.getByRole('row', { name: 'Will it blow on Monday? placed buy Yes limit 40¢ 10.00' }).waitFor();
-  await page.getByRole('button', { name: 'Fills' }).click();
+  await page.getByRole('radio', { name: 'Fills' }).click();
   await eventually('only the fill', async () => (await page.getByRole('row', { name: /placed/ }).count()) === 0);
   await assertAccessible(page);
   await page.getByRole('button', { name: 'Mark as read' }).first().click();

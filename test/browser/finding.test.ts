@@ -69,14 +69,14 @@ test('a category is listed by trade, by age and by its end, and the address keep
   };
   for (const [order, titles] of Object.entries(expected)) {
     await eventually(`the order by ${order}`, async () => {
-      await page.getByRole('button', { name: order }).click();
+      await page.getByRole('radio', { name: order }).click();
       if (order === 'Trending') await page.reload();
       await page.locator('.card h2').first().waitFor();
       return JSON.stringify(await titlesOf(page)) === JSON.stringify(titles);
     });
   }
   await page.reload();
-  await page.getByRole('button', { name: 'Ending soon', pressed: true }).waitFor();
+  await page.getByRole('radio', { name: 'Ending soon', checked: true }).waitFor();
   assert.equal(new URL(page.url()).searchParams.get('sort'), 'ending');
   assert.deepEqual(complaints, []);
 });

@@ -35,13 +35,13 @@ test('in Firefox a visitor signs in, buys, sells, cancels and claims', { skip },
   await send.click();
   await page.getByText('Bought 9.95 Yes for $4.00, at 40¢ on average.').waitFor();
 
-  await page.getByRole('button', { name: 'Sell', exact: true }).click();
+  await page.getByRole('radio', { name: 'Sell', exact: true }).click();
   await page.getByRole('textbox', { name: 'Tokens', exact: true }).fill('4');
   await page.locator('.costs').getByText('Average price').waitFor();
   await send.click();
   await page.getByText('Sold 4.00 Yes at 35¢ on average: $1.39 after the fee.').waitFor();
 
-  await page.getByRole('button', { name: 'Buy', exact: true }).click();
+  await page.getByRole('radio', { name: 'Buy', exact: true }).click();
   await fillLimit(page, '20', '5');
   await send.click();
   await page.getByText('Placed: it waits in the book.').waitFor();

@@ -93,7 +93,7 @@ test('a market that was never quoted has no price, and shows the volume that was
     return (await row.locator('.chance').innerText()) === '30%';
   });
   await row.getByRole('link').click();
-  await page.getByRole('button', { name: 'All', pressed: true }).waitFor();
+  await page.getByRole('radio', { name: 'All', checked: true }).waitFor();
   await page.locator('.plot canvas').waitFor();
   await eventually('the volume', async () => {
     await page.reload();
@@ -117,7 +117,7 @@ test('orders and trades are seen as they happen, in the terms of either outcome'
   await maker.place(orderMarket, { price: '0.40', size: '10' });
   await maker.place(orderMarket, { side: 'SELL', outcomeIndex: 1, price: '0.45', size: '5' }).catch(() => {});
   await eventually('the bid', async () => (await ladderOf(page)).some((row) => /Bid\s+40¢\s+10\.00/.test(row)));
-  await page.getByRole('button', { name: 'Buy No' }).click();
+  await page.getByRole('radio', { name: 'Buy No' }).click();
   await eventually('an ask for No', async () => (await ladderOf(page)).some((row) => /Ask\s+60¢\s+10\.00/.test(row)));
   await taker.place(orderMarket, { outcomeIndex: 1, price: '0.60', size: '4' });
   await page.locator('.tape tbody tr').getByText('40¢').waitFor();
@@ -232,7 +232,7 @@ test('a visitor of a demo trades with play money, finds it again after a reload,
   await eventually('the button', async () => (await page.evaluate('document.activeElement.type')) === 'submit');
   // 20 tokens at 41 cents; half a per cent of the tokens is the fee.
   for (const cost of ['$8.20', '0.10 tokens', '19.90 tokens', '$19.90']) await page.getByText(cost).first().waitFor();
-  await page.getByRole('button', { name: 'Buy Yes' }).last().click();
+  await page.getByRole('button', { name: 'Buy Yes' }).click();
   await page.getByText('Placed: it waits in the book.').waitFor();
   await eventually('the order in the book', async () =>
     (await ladderOf(page)).some((row) => /Bid ●\s+41¢\s+20\.00/.test(row)),

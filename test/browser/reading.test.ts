@@ -56,7 +56,7 @@ test('an event sells each outcome of its markets by name, and shows their chance
   await page.getByRole('link', { name: `Buy Frosty 40¢: ${market.title}` }).waitFor();
   await assertFitForAll(page);
   await page.getByRole('link', { name: `Buy Mild 70¢: ${market.title}` }).click();
-  await page.getByRole('button', { name: /Mild/, pressed: true }).first().waitFor();
+  await page.getByRole('radio', { name: /Mild/, checked: true }).waitFor();
   await page.getByRole('heading', { name: 'More of A week of frost' }).waitFor();
   await page.getByRole('link', { name: other.title, exact: true }).waitFor();
   await page.getByRole('navigation', { name: 'Where this is' }).getByRole('link', { name: event.title }).click();
@@ -82,8 +82,8 @@ test('a chart says the price and the time below its cross, as a line or in candl
   assert.match((await headline.locator('time').getAttribute('title')) ?? '', / UTC$/);
   await page.keyboard.press('Tab');
   await headline.getByText('since it opened').waitFor();
-  await page.getByRole('button', { name: 'Candles' }).click();
-  await page.getByRole('button', { name: '1H', exact: true }).click();
+  await page.getByRole('radio', { name: 'Candles' }).click();
+  await page.getByRole('radio', { name: '1H', exact: true }).click();
   await headline.getByText('in the past hour').waitFor();
   await plot.locator('canvas').waitFor();
   assert.deepEqual(complaints, []);
@@ -148,7 +148,7 @@ test('a portfolio has its worth, its gain now and over time, and a way to sell w
   await page.getByRole('link', { name: `Sell Frosty of ${other.title}` }).click();
   await page.getByRole('heading', { level: 1, name: other.title }).waitFor();
   assert.match(new URL(page.url()).search, /^\?outcome=0&side=sell&size=[\d.]+$/);
-  await page.getByRole('button', { name: 'Sell', exact: true, pressed: true }).waitFor();
+  await page.getByRole('radio', { name: 'Sell', exact: true, checked: true }).waitFor();
   const held = Number(new URL(page.url()).searchParams.get('size'));
   assert.ok(held > 4 && held < 10, `${held} tokens are held`);
   assert.equal(Number(await page.locator('#ticket-amount').inputValue()), held, 'all that is held');

@@ -50,12 +50,36 @@ async function upgrade(page: Page): Promise<{ readonly reloads: () => number }> 
   return { reloads: () => reloads };
 }
 
+test('tabs and choices have one stop of the Tab key each, and the arrow keys choose in them', { skip }, async () => {
+  const page = await visit();
+  await page.getByRole('radio', { name: /^Buy Yes/, checked: true }).focus();
+  await page.keyboard.press('ArrowRight');
+  await page.getByRole('radio', { name: /^Buy No/, checked: true }).waitFor();
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('ArrowRight');
+  await page.getByRole('tabpanel', { name: 'Limit' }).getByLabel('Price in cents').waitFor();
+  await page.keyboard.press('End');
+  await page.getByRole('tabpanel', { name: 'Maker' }).getByLabel('It waits').waitFor();
+  await assertAccessible(page);
+  await page.keyboard.press('ArrowRight');
+  await page.getByRole('tabpanel', { name: 'Market' }).getByLabel('Dollars').waitFor();
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('ArrowDown');
+  await page.getByRole('radio', { name: 'Sell', exact: true, checked: true }).waitFor();
+  await page.keyboard.press('Tab');
+  assert.equal(await page.evaluate('document.activeElement.id'), 'ticket-amount');
+  await page.getByRole('radio', { name: '1H' }).focus();
+  await page.keyboard.press('Home');
+  await page.keyboard.press('ArrowLeft');
+  await page.getByRole('radio', { name: 'All', checked: true }).waitFor();
+});
+
 test('on a phone the ticket is a sheet below the view, which opens with an outcome and closes', { skip }, async () => {
   const page = await visit(360);
-  await page.getByRole('button', { name: /^Buy No/ }).waitFor();
+  await page.getByRole('radio', { name: /^Buy No/ }).waitFor();
   assert.equal(await page.getByText('Kind of order').count(), 0);
   assert.ok(await page.locator('.ticket > button[type=submit]').isHidden());
-  await page.getByRole('button', { name: /^Buy Yes/ }).click();
+  await page.getByRole('radio', { name: /^Buy Yes/ }).click();
   const send = page.getByRole('button', { name: 'Sign in to buy Yes' });
   await send.waitFor();
   const box = (await send.boundingBox())!;

@@ -200,9 +200,9 @@ test('every kind of order does what the ticket says, and the ticket names a refu
   await page.getByText('No bids').waitFor();
 
   // A limit begins at the price that trades, a maker's at one that does not (there is no bid), and neither at 50¢.
-  await page.getByRole('button', { name: 'Limit', exact: true }).click();
+  await page.getByRole('tab', { name: 'Limit', exact: true }).click();
   await eventually('a price', async () => (await page.getByLabel('Price in cents').inputValue()) === '40');
-  await page.getByRole('button', { name: 'Maker', exact: true }).click();
+  await page.getByRole('tab', { name: 'Maker', exact: true }).click();
   await eventually('a price', async () => (await page.getByLabel('Price in cents').inputValue()) === '39');
   await page.getByText('it waits at 39¢, as the first.').waitFor();
   await page.getByLabel('Price in cents').fill('40');
@@ -224,7 +224,7 @@ test('every kind of order does what the ticket says, and the ticket names a refu
   await page.getByLabel('At least, in tokens').fill('');
 
   // 7 tokens at 40 and some at 45 cents: never more than 5 dollars, at 45 cents each.
-  await page.getByRole('button', { name: 'Market', exact: true }).click();
+  await page.getByRole('tab', { name: 'Market', exact: true }).click();
   await eventually('no result of another order', async () => (await page.getByText(/^Bought/).count()) === 0);
   await page.getByLabel('Dollars').fill('5');
   await page.getByLabel('If the book moves').selectOption({ label: 'only prices of now' });
@@ -247,7 +247,7 @@ test('every kind of order does what the ticket says, and the ticket names a refu
   await page.getByText('2 orders were cancelled.').waitFor();
   await page.getByText('You have no open orders.').waitFor();
 
-  await page.getByRole('button', { name: 'Sell', exact: true }).click();
+  await page.getByRole('radio', { name: 'Sell', exact: true }).click();
   await page.getByRole('button', { name: 'Max' }).click();
   await eventually('all tokens', async () => (await sizeOf(page)) === '14.0405');
   assert.deepEqual(complaints, []);

@@ -85,7 +85,7 @@ export const VIEWS: readonly View[] = [
     ...view('ticket limit', 'visitor', '', async (page) => {
       await market(page);
       await openTicket(page);
-      await page.getByRole('button', { name: 'Limit', exact: true }).click();
+      await page.getByRole('tab', { name: 'Limit', exact: true }).click();
       await page.getByLabel('Price in cents').fill('57');
       await page.getByRole('textbox', { name: 'Tokens', exact: true }).fill('12,5');
     }),

@@ -29,7 +29,7 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Ope
 
 /** Fills the ticket of a market with a limit order. */
 export async function fillLimit(page: Page, price?: string, size?: string): Promise<void> {
-  await page.getByRole('button', { name: 'Limit', exact: true }).click();
+  await page.getByRole('tab', { name: 'Limit', exact: true }).click();
   if (price !== undefined) await page.getByLabel('Price in cents').fill(price);
   if (size !== undefined) await page.getByRole('textbox', { name: 'Tokens', exact: true }).fill(size);
 }

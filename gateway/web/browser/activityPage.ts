@@ -6,6 +6,7 @@ import type { Activity, FundMovements, Market, UserActivity } from '../../../sha
 import { useAccountChanges } from './accountChanges.ts';
 import { Outcome, useAction } from './action.ts';
 import { useLoaded } from './api.ts';
+import { Choices } from './choices.ts';
 import { cents, outcomeName, units } from './format.ts';
 import { useMarkets, wereTried } from './markets.ts';
 import { NotificationsPanel } from './notifications.ts';
@@ -63,10 +64,7 @@ export function OrdersPast(): VNode {
   wasShown.current ||= value !== null && wereTried(value.activity);
   const isShown = value !== null && wasShown.current;
   return html`<section class="panel"><h2>Orders and fills</h2>
-    <div class="chips small" role="group" aria-label="Kind">${TYPES.map(
-      ([name, label]) => html`<button key=${name} type="button" aria-pressed=${type === name}
-        onClick=${() => setType(name)}>${label}</button>`,
-    )}</div>
+    <${Choices} look="small" label="Kind" chosen=${type} choices=${TYPES} onChoose=${setType} />
     ${!isShown && html`<${ToCome} error=${error} lines=${8} />`}
     ${value?.activity.length === 0 && html`<p class="quiet">Nothing yet.</p>`}
     ${isShown && value.activity.length > 0 && html`<${ActivityTable} rows=${value.activity} markets=${markets} />`}

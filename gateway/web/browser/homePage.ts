@@ -4,6 +4,7 @@ import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { BrowsedEvents, CatalogMetadata } from '../../../shared/client/types.ts';
 import { get, type Loaded, useLoaded } from './api.ts';
+import { Choices } from './choices.ts';
 import { EventCard } from './eventCard.ts';
 import { searchWords } from './matches.ts';
 import { replaceQuery } from './router.ts';
@@ -44,21 +45,11 @@ export function HomePage(): VNode {
     <h1 class="unseen">Markets</h1>
     <div class="finding">
       <${Search} text=${filter.search} onSearch=${(search: string) => change({ search })} />
-      <div class="chips" role="group" aria-label="Order">
-        ${SORTS.map(
-          ([
-            sort,
-            label,
-          ]) => html`<button key=${sort} type="button" aria-pressed=${(filter.sort || SORTS[0][0]) === sort}
-            onClick=${() => change({ sort: sort === SORTS[0][0] ? '' : sort })}>${label}</button>`,
-        )}
-      </div>
-      <div class="chips categories" role="group" aria-label="Category">
-        ${categories.map(
-          (category) => html`<button key=${category} type="button" aria-pressed=${filter.category === category}
-            onClick=${() => change({ category })}>${category === '' ? 'All' : html`<bdi>${category}</bdi>`}</button>`,
-        )}
-      </div>
+      <${Choices} label="Order" chosen=${filter.sort || SORTS[0][0]} choices=${SORTS}
+        onChoose=${(sort: string) => change({ sort: sort === SORTS[0][0] ? '' : sort })} />
+      <${Choices} look="categories" label="Category" chosen=${filter.category}
+        choices=${categories.map((each) => [each, each === '' ? 'All' : html`<bdi>${each}</bdi>`])}
+        onChoose=${(category: string) => change({ category })} />
     </div>
     <${EventList} events=${events} words=${searchWords(filter.search)} offset=${offset}
       onMore=${() => setShown({ pages: pages + 1, offset })}

@@ -4,6 +4,7 @@ import type { VNode } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { Leaderboard, Pulse, RecentFills } from '../../../shared/client/types.ts';
 import { get, useLoaded } from './api.ts';
+import { Choices } from './choices.ts';
 import { dollars, gainInDollars, percent, short } from './format.ts';
 import { Link, useTitle } from './router.ts';
 import { useVisitor } from './session.ts';
@@ -33,12 +34,7 @@ export function LeadersPage(): VNode {
   return html`
     <h1>Leaders</h1>
     <${PulseFacts} pulse=${pulse.value} />
-    <div class="chips" role="group" aria-label="Period">
-      ${WINDOWS.map(
-        ([name, label]) => html`<button key=${name} type="button" aria-pressed=${period === name}
-          onClick=${() => setPeriod(name)}>${label}</button>`,
-      )}
-    </div>
+    <${Choices} label="Period" chosen=${period} choices=${WINDOWS} onChoose=${setPeriod} />
     <section class="panel"><h2>Most earned</h2>
       <p class="quiet">What was realised in this time, with open positions at their present prices. The return is the
         gain for each dollar that positions had cost, or orders had reserved, when the time began.</p>

@@ -18,6 +18,7 @@ import {
   rangeOf,
   withTrades,
 } from './chartRanges.ts';
+import { Choices } from './choices.ts';
 import { changeInCents, dollars, inCents } from './format.ts';
 import { Plot } from './plot.ts';
 import { ToCome } from './toCome.ts';
@@ -63,11 +64,8 @@ export function PriceChart({ market, outcome, trades }: PriceChartProps): VNode 
         ? html`<p class="headline"><strong>–</strong></p>`
         : html`<${Headline} drawn=${drawn} moment=${moment} range=${range} name=${name} />`
     }
-    <div class="chart-choices"><${RangeChips} range=${range} onChange=${setRange} />
-      <div class="chips small" role="group" aria-label="Drawn as">${styles.map(
-        ([style, label]) => html`<button key=${label} type="button" aria-pressed=${isCandles === style}
-          onClick=${() => setCandles(style)}>${label}</button>`,
-      )}</div></div>
+    <div class="ends chart-choices"><${RangeChips} range=${range} onChange=${setRange} />
+      <${Choices} look="small" label="Drawn as" chosen=${isCandles} choices=${styles} onChoose=${setCandles} /></div>
     ${
       drawn === null || drawn.ticks.length === 0
         ? html`<${ToCome} error=${error ?? (drawn === null ? null : 'No trades yet.')} isPlot />`
@@ -82,10 +80,8 @@ export function PriceChart({ market, outcome, trades }: PriceChartProps): VNode 
 type RangeChipsProps = { readonly range: Range; readonly onChange: (range: Range) => void };
 
 export function RangeChips({ range, onChange }: RangeChipsProps): VNode {
-  return html`<div class="chips small" role="group" aria-label="Range">${RANGES.map(
-    (each) => html`<button key=${each} type="button" aria-pressed=${range === each}
-      onClick=${() => onChange(each)}>${each}</button>`,
-  )}</div>`;
+  const choices = RANGES.map((each) => [each, each] as const);
+  return html`<${Choices} look="small" label="Range" chosen=${range} choices=${choices} onChoose=${onChange} />`;
 }
 
 /** @returns the candles of the range and the price before it */

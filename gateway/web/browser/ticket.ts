@@ -15,6 +15,7 @@ import type { Side } from '../../../shared/client/sweep.ts';
 import type { Balances, Market, TickSize } from '../../../shared/client/types.ts';
 import { useAccountChanges } from './accountChanges.ts';
 import { changeTextOf, get, useLoaded } from './api.ts';
+import { asPanel, asRadio, Choices, chooseByKey, Tabs } from './choices.ts';
 import { cents, paid, units } from './format.ts';
 import { place, prepareToSign } from './placing.ts';
 import { type Grid, type Preview, type Problem, preview, spendsBudget, ticksOf, wholeLots } from './preview.ts';
@@ -56,6 +57,12 @@ type TicketProps = {
 };
 
 const BALANCES_SECONDS = 30;
+/** The id of what belongs to the chosen kind of order. */
+const FIELDS = 'ticket-fields';
+const SIDES: readonly (readonly [Side, label: string])[] = [
+  ['BUY', 'Buy'],
+  ['SELL', 'Sell'],
+];
 
 /** Orders at the market take their price from the book. */
 const OUT_OF_DATE: Problem = { field: 'budget', text: 'The book is out of date: no price can be taken from it.' };
@@ -151,8 +158,10 @@ function OpenTicket(props: OpenTicketProps): VNode {
   return html`<form class="ticket" ref=${form} onSubmit=${onSubmit} onKeyDown=${oncePressed}>
     <${Outcomes} ...${props} side=${draft.side} onOutcome=${chooseOutcome} />
     <${Modes} draft=${draft} onChange=${edit} />
-    <${TicketFields} draft=${draft} ticksPerUnit=${ticksPerUnit} problem=${problem} onChange=${edit}
-      onShare=${available === null ? null : (divisor: bigint) => edit(partOf(available / divisor, draft, grid))} />
+    <div class="tab-fields" ...${asPanel(FIELDS, draft.tab)}>
+      <${TicketFields} draft=${draft} ticksPerUnit=${ticksPerUnit} problem=${problem} onChange=${edit}
+        onShare=${available === null ? null : (divisor: bigint) => edit(partOf(available / divisor, draft, grid))} />
+    </div>
     ${
       order !== null &&
       html`<${TicketCosts} preview=${order} isLive=${isLive} side=${draft.side} grid=${grid} ...${names}
@@ -223,27 +232,24 @@ type OutcomesProps = TicketProps & { readonly side: Side };
 
 /** Each outcome with the price at which it can be bought or sold now. */
 function Outcomes({ market, books, outcome, side, onOutcome }: OutcomesProps): VNode {
-  return html`<div class="outcomes" role="group" aria-label="Outcome">${market.outcomes.map((label, index) => {
+  const choices = market.outcomes.map((label, index) => {
     const best = (side === 'BUY' ? books[index as 0 | 1].asks : books[index as 0 | 1].bids).at(0);
     return html`<button key=${label} type="button" class=${index === 0 ? 'buy' : 'sell'}
-      aria-pressed=${outcome === index} onClick=${() => onOutcome(index as 0 | 1)}>
+      ...${asRadio(outcome === index)} onClick=${() => onOutcome(index as 0 | 1)}>
       <span>${side === 'BUY' ? 'Buy' : 'Sell'} <bdi>${label}</bdi></span>${' '}
       <span class="best">${best === undefined ? '–' : cents(best.price)}</span></button>`;
-  })}</div>`;
+  });
+  return html`<div class="outcomes" role="radiogroup" aria-label="Outcome" onKeyDown=${chooseByKey}>${choices}</div>`;
 }
 
 type ModesProps = { readonly draft: Draft; readonly onChange: ChangeDraft };
 
 function Modes({ draft, onChange }: ModesProps): VNode {
   return html`<div class="modes">
-    <div class="chips small" role="group" aria-label="Kind of order">${TABS.map(
-      ([tab, label]) => html`<button key=${tab} type="button" aria-pressed=${draft.tab === tab}
-        onClick=${() => onChange({ tab })}>${label}</button>`,
-    )}</div>
-    <div class="chips small" role="group" aria-label="Side">${(['BUY', 'SELL'] as const).map(
-      (side) => html`<button key=${side} type="button" aria-pressed=${draft.side === side}
-        onClick=${() => onChange({ side })}>${side === 'BUY' ? 'Buy' : 'Sell'}</button>`,
-    )}</div></div>`;
+    <${Tabs} look="small" label="Kind of order" panel=${FIELDS} chosen=${draft.tab} choices=${TABS}
+      onChoose=${(tab: Draft['tab']) => onChange({ tab })} />
+    <${Choices} look="small" label="Side" chosen=${draft.side} choices=${SIDES}
+      onChoose=${(side: Side) => onChange({ side })} /></div>`;
 }
 
 /** Funds for the order, and the tokens of the outcome if none of them are reserved; null until they are known. */

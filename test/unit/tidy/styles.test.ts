@@ -1,4 +1,4 @@
-/** The style sheets of the pages: tokens.css alone names colours and sizes, and no other file has a copy of them. */
+/** The style sheets of the pages: tokens.css alone names colours and lengths, and each rule is written once. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -19,13 +19,20 @@ const makers = sources.filter(({ path }) => /^gateway\/(?:web|programs\/ramp)\//
 const COLOUR =
   /#[0-9a-f]{3,8}\b|\b(?:rgb|hsl|hwb|lab|lch|oklab|oklch|color)a?\(|\b(?:white|black|red|green|blue|gr[ae]y)\b/;
 
+/** A rule outside of a media query: its selectors, and its declarations. */
+const RULE = /^([^\s@}][^{}]*)\{([^{}]*)\}/gm;
+
 test('only tokens.css names a colour, in style sheets and in programs', () => {
   const declared = new RegExp(`^\\s+[\\w-]+:.*(?:${COLOUR.source})`, 'i');
   assertClean(others, (source) => linesLike(source, declared));
   assertClean(makers, (source) => linesLike(source, /['"`]#[0-9a-f]{3,8}['"`]|\b(?:rgb|hsl)a?\(/i));
 });
 
-test('a size of type is a token, and so is a space between things that is no hairline', () => {
+/** A length in rem; but the widths at which views are laid out in another way stand in media queries. */
+const LENGTH = /^(?!@media \((?:min|max)-width: (?:42|50|52|62|66|100)rem\) \{).*\drem\b/;
+
+test('a length in rem is a token, and so is a size of type and a space between things that is no hairline', () => {
+  assertClean(others, (source) => linesLike(source, LENGTH));
   assertClean(others, (source) => [
     ...linesLike(source, /^\s+font-size: (?!var\(--type-[a-z]+\);)/),
     ...linesLike(source, /^\s+(?:font: .*|\d[\w.]* ?\/? ?[\d.]* ?)\d(?:px|rem)\b/),
@@ -54,4 +61,22 @@ test('every class of the style sheets is given to something', () => {
     // Those of uPlot, and those whose number is computed.
     return [...classes].filter((name) => !name.startsWith('u-') && !words.has(name.replace(/\d+$/, '')));
   });
+});
+
+test('no two rules of the style sheets are the same, and every page is served the shared ones', () => {
+  const places = new Map<string, string[]>();
+  for (const { path, text } of sheets) {
+    for (const [, , body = ''] of text.matchAll(RULE)) {
+      const declarations = body.trim().split(/;\s*/).filter(Boolean);
+      if (declarations.length < 3) continue;
+      const rule = declarations.sort().join('; ');
+      places.set(rule, [...(places.get(rule) ?? []), path]);
+    }
+  }
+  assertNone([...places].filter(([, paths]) => paths.length > 1).map(([rule, paths]) => `${paths.join()}: ${rule}`));
+  const served = makers.filter(({ text }) => /['"`]text\/css/.test(text));
+  assertClean(served, ({ text }) =>
+    /styleText\(|\['tokens', 'base', 'components'\]/.test(text) ? [] : ['serves a style sheet of its own'],
+  );
+  assertClean(makers, (source) => linesLike(source, /<style|style="/));
 });

@@ -72,7 +72,7 @@ function Hand({ problems }: Shown): VNode {
       .map(
         ({ level, title, found }) => html`<h2 key=${level}>${title}</h2>
           <ul class=${`plain ${level}`} role=${level === 'bad' ? 'alert' : undefined}>${found.map(
-            ({ text, runbook }) => html`<li key=${text}><span>${text}</span>
+            ({ text, runbook }) => html`<li key=${text} class="ends"><span>${text}</span>
               <a href=${`/docs/incidents#${runbook}`} target="_blank" rel="noreferrer"
                 aria-label=${`What to do: ${text}`}>What to do</a></li>`,
           )}</ul>`,
