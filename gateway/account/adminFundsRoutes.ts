@@ -5,6 +5,7 @@ import { FUND_MOVEMENT, LEDGER, type Ledger, NEW_MOVEMENT } from '../../shared/a
 import { APPROVAL } from '../../shared/api/approvals.ts';
 import { MOVEMENT } from '../../shared/base/codes.ts';
 import { ERRORS, errorRow } from '../../shared/base/errors.ts';
+import { noteBefore } from '../http/audited.ts';
 import { ID_PARAM } from '../http/pathParams.ts';
 import { okKept, type TextsInTurns } from '../http/pieces.ts';
 import { ok, refuse } from '../http/respond.ts';
@@ -131,7 +132,7 @@ async function carryOut(
   kind: FundKind,
   { user, amountMicro, reference }: NewMovement,
 ): Promise<void> {
-  call.before = { available_usdc_micro: String(views.accounts.availableMicro(user.index)) };
+  noteBefore(call, { available_usdc_micro: String(views.accounts.availableMicro(user.index)) });
   const result = await funding.move(user.index, kind, amountMicro, reference);
   if (result.movement !== null) ok(call, movementOf(result.movement, settlement.holdsFunds), 201);
   else refuse(call, { row: errorRow(result.code), message: result.message, details: result.details });

@@ -1,6 +1,7 @@
 /** The administrator's route for the share of fees that makers of a market get back (RULES.md 14.45). */
 import { MARKET_REBATE, NEW_REBATE } from '../../shared/api/rewards.ts';
 import type { Clock } from '../../shared/base/clock.ts';
+import { noteBefore } from '../http/audited.ts';
 import { ID_PARAM } from '../http/pathParams.ts';
 import { ok } from '../http/respond.ts';
 import { type CallOf, type Route, route } from '../http/route.ts';
@@ -31,7 +32,7 @@ function setRebate(call: CallOf<typeof SET_REBATE>, deps: RebateDeps): void {
   const market = requireMarket(call, deps, call.params.id);
   if (market === null) return;
   const { rebateRates, clock } = deps;
-  call.before = { rebate_bps: rebateRates.of(market.index) };
+  noteBefore(call, { rebate_bps: rebateRates.of(market.index) });
   const { bps, sinceMs } = rebateRates.set(market.index, call.body.rebate_bps, clock.nowMs());
   ok(call, { market_id: market.id, rebate_bps: bps, since: new Date(sinceMs).toISOString() });
 }

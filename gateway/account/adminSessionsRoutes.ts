@@ -1,6 +1,7 @@
 /** The administrator's routes for the sessions of an account (RULES.md 15.11). */
 import { ADMIN_SESSIONS, REVOKED_SESSIONS } from '../../shared/api/sessions.ts';
 import type { Clock } from '../../shared/base/clock.ts';
+import { noteBefore } from '../http/audited.ts';
 import { ID_PARAM } from '../http/pathParams.ts';
 import { ok } from '../http/respond.ts';
 import { type CallOf, type Route, route } from '../http/route.ts';
@@ -51,7 +52,7 @@ async function endSessions(call: CallOf<typeof END_SESSIONS>, deps: AdminSession
   const { accounts, sessions, clock } = deps;
   const user = requireUser(call, accounts);
   if (user === null) return;
-  call.before = { sessions: sessions.of(user.index, clock.nowMs()).map(({ principal }) => principal.sessionId) };
+  noteBefore(call, { sessions: sessions.of(user.index, clock.nowMs()).map(({ principal }) => principal.sessionId) });
   const revoked = sessions.endAll(user.index, clock.nowMs());
   await sessions.durable();
   ok(call, { message: 'sessions ended', revoked });

@@ -162,7 +162,7 @@ async function convertUnlessDone(
     else if (found.value) converted(call);
     else convert();
   } catch (error) {
-    call.isOutcomeUnknown = true;
+    call.idempotencyHold?.leaveUnresolved();
     onError(error, call);
   }
 }

@@ -77,7 +77,7 @@ async function finish(call: CallOf<typeof FINISH>, deps: OAuthDeps): Promise<voi
   const { provider: name, code, state, iss, token_delivery } = call.body;
   const provider = providerOf(call, name, deps);
   if (provider === null || isRefusedPage(call, token_delivery ?? 'cookie', deps)) return;
-  const kept = deps.oauthStates.open(cookieOf(call.browser!, STATE_COOKIE) ?? '', deps.clock.nowMs());
+  const kept = deps.oauthStates.open(cookieOf(call.headers, STATE_COOKIE) ?? '', deps.clock.nowMs());
   if (kept === null || kept.provider !== provider.name || kept.state !== state)
     return refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'invalid state', details: { field: 'state' } });
   const proof = await provider.finish({ code, state, iss }, kept, redirectUri(provider, deps));

@@ -36,7 +36,7 @@ type Wishes = {
  * the route has `cookies`.
  */
 export async function answerSignIn(call: Call, proof: Proof, wishes: Wishes, deps: AuthDeps): Promise<void> {
-  const browser = call.browser!;
+  const browser = call.headers;
   if (!deps.signIn.isKnown(proof) && !(await isSignUpAdmitted(call, deps))) return;
   const referralCode = wishes.referral_code ?? cookieOf(browser, REFERRAL_COOKIE);
   const opened = deps.signIn.open(proof, referralCode, browser.userAgent, deps.clock.nowMs());
@@ -50,12 +50,12 @@ export async function answerSignIn(call: Call, proof: Proof, wishes: Wishes, dep
 /** Accounts are kept for ever, so one address may not create an unlimited number of them. */
 async function isSignUpAdmitted(call: Call, { limiter, trustProxy, clock }: AuthDeps): Promise<boolean> {
   if (limiter === null) return true;
-  const peer = call.transport.peer();
-  const subject = clientSubject(peer, call.forwardedFor, trustProxy);
-  const { rateLimitHeaders } = call;
+  const { transport } = call;
+  const subject = clientSubject(transport.peer(), transport.forwardedFor, trustProxy);
+  const { rateLimitHeaders } = transport;
   if (!(await applyLimit(call, limiter.countSignUp(subject, clock.nowMs()), () => clock.nowMs()))) return false;
   // The answer shows the remainder of the endpoint's own limit, which clients follow.
-  call.rateLimitHeaders = rateLimitHeaders;
+  transport.rateLimitHeaders = rateLimitHeaders;
   return true;
 }
 
@@ -81,12 +81,12 @@ export async function answerSession(call: Call, opened: Opened, deps: AuthDeps):
 
 /** Adds one more Set-Cookie line. */
 export function addCookie(call: Call, line: string): void {
-  call.setCookie += call.setCookie === '' ? line : `\r\nSet-Cookie: ${line}`;
+  call.transport.setCookie += call.transport.setCookie === '' ? line : `\r\nSet-Cookie: ${line}`;
 }
 
 /** Makes the browser forget its refresh token. */
 export function clearRefreshCookie(call: Call, deps: AuthDeps): void {
-  call.setCookie = refreshCookie('', 0, deps);
+  call.transport.setCookie = refreshCookie('', 0, deps);
 }
 
 /**
@@ -94,7 +94,7 @@ export function clearRefreshCookie(call: Call, deps: AuthDeps): void {
  * @param delivery a token in the body reaches only a page that may read the answer
  */
 export function isRefusedPage(call: Call, delivery: TokenDelivery, { pages }: AuthDeps): boolean {
-  if (delivery === 'body' || !isOfOtherPage(call.browser!, pages)) return false;
+  if (delivery === 'body' || !isOfOtherPage(call.headers, pages)) return false;
   refuse(call, { row: ERRORS.OTHER_SITE });
   return true;
 }

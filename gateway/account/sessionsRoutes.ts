@@ -111,7 +111,7 @@ async function refresh(call: CallOf<typeof REFRESH>, deps: AuthDeps): Promise<vo
   const given = refreshTokenOf(call, deps);
   if (!(await isCounted(call, given === null ? null : sessions.ofToken(given.token, clock.nowMs()), deps))) return;
   if (given === null) return refuse(call, { row: ERRORS.OTHER_SITE });
-  const result = sessions.refresh(given.token, call.browser!.userAgent, clock.nowMs());
+  const result = sessions.refresh(given.token, call.headers.userAgent, clock.nowMs());
   if ('session' in result) await answerSession(call, { ...result, isNew: false, delivery: given.delivery }, deps);
   else {
     // The end of a session is durable before its client is informed.
@@ -126,7 +126,7 @@ function isCounted(call: Call, session: Session | null, { limiter, trustProxy, c
   const peer = call.transport.peer();
   const result =
     session === null
-      ? limiter.countFailure(clientSubject(peer, call.forwardedFor, trustProxy), REFRESH, call.startedMs)
+      ? limiter.countFailure(clientSubject(peer, call.transport.forwardedFor, trustProxy), REFRESH, call.startedMs)
       : limiter.countAccount(session.principal.accountIndex, REFRESH, call.startedMs);
   return applyLimit(call, result, () => clock.nowMs());
 }
@@ -176,7 +176,7 @@ function refreshTokenOf(
 ): { readonly token: string; readonly delivery: TokenDelivery } | null {
   const { refresh_token } = call.body;
   if (refresh_token !== undefined) return { token: refresh_token, delivery: 'body' };
-  const browser = call.browser!;
+  const browser = call.headers;
   if (!isOfOwnPage(browser, pages)) return null;
   return { token: cookieOf(browser, REFRESH_COOKIE) ?? '', delivery: 'cookie' };
 }

@@ -44,7 +44,7 @@ export function walletSignInRoutes(deps: WalletDeps): Route[] {
 
 function offerMessage(call: CallOf<typeof OFFER_MESSAGE>, { walletProofs, clock }: WalletDeps): void {
   const address = call.query.address.toLowerCase();
-  const { nonce, message, expiresMs } = walletProofs.offer(address, call.browser!.origin, PURPOSE, clock.nowMs());
+  const { nonce, message, expiresMs } = walletProofs.offer(address, call.headers.origin, PURPOSE, clock.nowMs());
   ok(call, { nonce, message, expires_at: new Date(expiresMs).toISOString() });
 }
 

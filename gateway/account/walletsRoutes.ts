@@ -178,7 +178,7 @@ function delegating(call: AccountCall, signer: string, act: Act): WalletPurpose 
 }
 
 function offer(call: Call, address: string, purpose: WalletPurpose, { walletProofs, clock }: WalletDeps): void {
-  const origin = call.browser!.origin;
+  const origin = call.headers.origin;
   const { nonce, message, expiresMs } = walletProofs.offer(address.toLowerCase(), origin, purpose, clock.nowMs());
   ok(call, { nonce, message, expires_at: new Date(expiresMs).toISOString() });
 }

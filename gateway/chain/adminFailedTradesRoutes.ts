@@ -6,6 +6,7 @@ import { mulSafe } from '../../shared/base/int.ts';
 import { tickToPrice8 } from '../../shared/base/units.ts';
 import type { FailedTrade } from '../../shared/wire/tradeQuestions.ts';
 import type { Accounts } from '../account/accounts.ts';
+import { noteBefore } from '../http/audited.ts';
 import { ID_PARAM } from '../http/pathParams.ts';
 import { ok, refuse } from '../http/respond.ts';
 import { type CallOf, type Route, route } from '../http/route.ts';
@@ -88,7 +89,7 @@ async function retry(call: CallOf<typeof RETRY>, { failedTrades }: FailedTradeDe
   const { id } = call.params;
   const refusal = await failedTrades.retry(id);
   if (refusal !== null) return refuse(call, refusal);
-  call.before = { settlement_status: 'failed' };
+  noteBefore(call, { settlement_status: 'failed' });
   ok(call, { trade_id: id.toLowerCase(), settlement: 'tried_again' });
 }
 
@@ -99,6 +100,6 @@ async function unwind(call: CallOf<typeof UNWIND>, deps: FailedTradeDeps): Promi
   if (waitsForSecond(call, deps, `unwinding ${id}`, { kind: 'unwinding', trade_id: id })) return;
   const refusal = await deps.failedTrades.unwind(id);
   if (refusal !== null) return refuse(call, refusal);
-  call.before = { settlement_status: 'failed' };
+  noteBefore(call, { settlement_status: 'failed' });
   ok(call, { trade_id: id, settlement: 'unwound' });
 }

@@ -7,6 +7,7 @@ import { DEPLOYMENT, SPLIT_PARAMS, SPLIT_QUERY, type SplitParams } from '../../s
 import { isDecided } from '../../shared/base/codes.ts';
 import { SPLIT_FUNCTION, splitCall, splitCallPrefix } from '../../shared/chain/splitCall.ts';
 import { shownAddress } from '../../shared/crypto/checksumAddress.ts';
+import { noteBefore } from '../http/audited.ts';
 import { ID_PARAM } from '../http/pathParams.ts';
 import { ok, refuse } from '../http/respond.ts';
 import { type CallOf, type Route, route } from '../http/route.ts';
@@ -118,7 +119,7 @@ async function deploy(
 ): Promise<void> {
   const market = requireMarket(call, deps, call.params.id);
   if (market === null) return;
-  call.before = { deploy_status: deployStatus(market) };
+  noteBefore(call, { deploy_status: deployStatus(market) });
   const refusal = await deps.deployment[as](market, isDecided(deps.views.markets.status(market.index)));
   if (refusal === null) ok(call, { status: deployStatus(market), market_id: market.id });
   else refuse(call, refusal);

@@ -186,7 +186,7 @@ async function cancel(call: CallOf<typeof CANCEL>, deps: RailDeps): Promise<void
 async function admits(call: AccountCall, { limiter, config, clock }: RailDeps): Promise<boolean> {
   if (limiter === null) return true;
   const nowMs = (): number => clock.nowMs();
-  const address = clientSubject(call.transport.peer(), call.forwardedFor, config.trustProxy);
+  const address = clientSubject(call.transport.peer(), call.transport.forwardedFor, config.trustProxy);
   const { accountIndex } = call.principal;
   const isBelow = await applyLimit(call, limiter.countAccount(accountIndex, CANCELLATIONS, call.startedMs), nowMs);
   if (!isBelow) return false;

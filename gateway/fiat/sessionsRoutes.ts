@@ -266,5 +266,5 @@ async function cancel(call: CallOf<typeof CANCEL_OFFRAMP>, { service }: FiatSess
 function addressOf(call: Call, { trustProxy }: FiatSessionDeps): string {
   // The address of a client that has gone cannot be read.
   if (call.aborted) return '';
-  return clientAddress(call.transport.peer(), call.forwardedFor, trustProxy);
+  return clientAddress(call.transport.peer(), call.transport.forwardedFor, trustProxy);
 }

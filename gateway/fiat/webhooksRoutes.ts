@@ -44,7 +44,7 @@ async function take(call: CallOf<typeof TAKE>, { providers, webhooks, clock }: W
   const provider = providers.get(call.params.provider);
   if (provider === undefined) return refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'unknown provider' });
   const nowMs = clock.nowMs();
-  const event = provider.verifyWebhook(call.headers, call.bodyBytes, nowMs);
+  const event = provider.verifyWebhook(call.headers.foreign, call.bodyBytes, nowMs);
   if (event === null) return refuse(call, { row: ERRORS.INVALID_HMAC_SIGNATURE });
   // A provider sends an event again if it was not accepted.
   if (webhooks.isFull) return refuse(call, { row: ERRORS.FIAT_UNAVAILABLE });

@@ -36,8 +36,8 @@ export class BusyRefusals {
     response.onAborted(() => {
       call.aborted = true;
     });
-    call.closesConnection = true;
-    if (this.#cors !== null) call.corsLines = this.#cors.linesFor(origin, path);
+    call.transport.closesConnection = true;
+    if (this.#cors !== null) call.transport.corsLines = this.#cors.linesFor(origin, path);
     refuse(call, { row: ERRORS.ENGINE_BUSY });
   }
 }

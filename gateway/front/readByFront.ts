@@ -95,6 +95,7 @@ export function textOfRead(
 
 /** The request of a record: its memory is that of the ring. */
 export class CallReadByFront implements ReadByFront, RequestLine, HeaderLines {
+  readonly kind = 'front';
   readonly headers: RequestHeaders;
   readonly body: Buffer;
   readonly verifiedWith: number;

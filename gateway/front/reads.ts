@@ -155,7 +155,7 @@ export class FrontReads {
     if (!this.#isPlain(headers, peer, nowMs)) return false;
     const transport = new HttpTransport(response, true);
     const call = new Call(transport, method, path, query, nowMs, this.#pipeline);
-    if (!this.#turnLimit.admits(this)) call.keptFor = 'nobody';
+    if (!this.#turnLimit.admits(this)) call.transport.keptFor = 'nobody';
     this.#answered++;
     this.#pipeline.run(call, request, headers);
     transport.handled(() => this.#pipeline.abort(call));

@@ -59,7 +59,7 @@ export function collectBody<Row extends { readonly maxBodyBytes: number }>(
     if (count + chunk.byteLength > row.maxBodyBytes) {
       collected = null;
       count += chunk.byteLength;
-      if (call.announcedBytes !== CHUNKED || isLast || count > MAX_DISCARDED_BYTES) onTooLarge(call);
+      if (call.headers.bodyBytes !== CHUNKED || isLast || count > MAX_DISCARDED_BYTES) onTooLarge(call);
       return;
     }
     if (collected === null && isLast) {
@@ -89,7 +89,7 @@ function withRoom(buffer: Buffer | null, count: number, more: number): Buffer {
  * read and dropped, for as long as uWebSockets.js waits for the next request: ten seconds.
  */
 export function refuseTooLarge(call: Call): void {
-  if (call.announcedBytes > MAX_DISCARDED_BYTES) call.closesConnection = true;
+  if (call.headers.bodyBytes > MAX_DISCARDED_BYTES) call.transport.closesConnection = true;
   refuseCall(call, { row: ERRORS.PAYLOAD_TOO_LARGE });
 }
 

@@ -1,5 +1,6 @@
 /**
- * One request in flight: everything that the stages learn about it, and the transport that carries it and its answer.
+ * One request in flight: everything that the stages learn about it. Its headers, the transport that carries it and its
+ * answer, the moments of its stages and what is recorded of an administrator's change are records of their own.
  * Owner: the gateway thread, from the uWebSockets.js handler until the answer.
  *
  * Invariants:
@@ -14,15 +15,16 @@ import type { us_socket_context_t } from 'uWebSockets.js';
 import { assert } from '../../shared/base/assert.ts';
 import type { ErrorRow } from '../../shared/base/errors.ts';
 import { nowUs } from '../../shared/base/stopwatch.ts';
-import type { Credentials } from '../access/authenticator.ts';
 import type { KeptFor } from '../access/connectionLimits.ts';
 import type { Lane } from '../base/askers.ts';
 import { ANONYMOUS, type ApiKey, isAccount, type Principal } from '../base/principal.ts';
 import type { Invalid, Refusal } from '../base/refusal.ts';
 import type { Role } from '../base/role.ts';
 import type { AdmittedToken } from '../base/sessionTokens.ts';
-import type { RequestHeaders } from './headers.ts';
+import type { Audited } from './audited.ts';
+import { NO_HEADERS, type RequestHeaders } from './headers.ts';
 import type { IdempotencyHold } from './hold.ts';
+import { Moments } from './requestTimes.ts';
 import type { FullSpec } from './spec.ts';
 
 const NO_BYTES = Buffer.alloc(0);
@@ -69,17 +71,46 @@ export type ServerResponse = {
   upgrade(data: object, key: string, protocol: string, extensions: string, context: us_socket_context_t | null): void;
 };
 
-/** The transport of a call and its answer: an HTTP request, or a message on a logged-in socket. */
-export type Transport = {
+/**
+ * The transport of a call and its answer: an HTTP request, or a message on a logged-in socket. Stages and handlers set
+ * here what goes out beside the answer; a message has no place for it, and drops it.
+ */
+export abstract class Transport {
   /** Null if there is none: only HTTP-only routes write to it themselves. */
-  readonly response: ServerResponse | null;
+  abstract readonly response: ServerResponse | null;
   /** The client has gone away while the call waited, and nothing has aborted the call. */
-  readonly isGone: boolean;
+  abstract readonly isGone: boolean;
+  /** The client's address as proxies state it; empty where none is trusted. */
+  forwardedFor = '';
+  /** The subject under which a call without credentials is counted; empty if it is not counted. */
+  subject = '';
+  /** The request has come in through the door of the administrators. */
+  isAtAdminDoor = false;
+  /** Null for a plain request. */
+  upgrade: Upgrade | null = null;
+  /** The index of its call among those whose body is being received, or NOT_RECEIVING. */
+  receivingAt: number = NOT_RECEIVING;
+  /** Called when the client goes away while a long answer is being written; null at all other times. */
+  onGone: (() => void) | null = null;
+
+  /** Header lines ready to write; empty when nothing was counted. */
+  rateLimitHeaders = '';
+  /** CORS header lines, written as the value of Vary; empty where none apply. */
+  corsLines = '';
+  /** The value of Set-Cookie, where several follow each other as lines of their own; empty for none. */
+  setCookie = '';
+  closesConnection = false;
+  /**
+   * The senders whose connection stays open after this answer. If that is not everyone, connections are scarce, or
+   * this thread has more requests in a turn than it can serve.
+   */
+  keptFor: KeptFor = 'everyone';
+
   /** The address at the other end, as its socket has it; empty when there is none any more. */
-  peer(): Uint8Array;
+  abstract peer(): Uint8Array;
   /** Sends the whole answer, once. */
-  send(call: Call, status: number, body: AnswerBody, options: AnswerOptions): void;
-};
+  abstract send(call: Call, status: number, body: AnswerBody, options: AnswerOptions): void;
+}
 
 /** Values in memory that is used again after this turn of the event loop. */
 export type Keepable = {
@@ -88,21 +119,31 @@ export type Keepable = {
 };
 
 /**
- * The body of a call whose transport has read it already; otherwise it is in `bodyBytes`. A JSON value is checked by
- * the route's schema, like text; for any other body the transport states its fault, or null. `scanned` replaces the
- * value with what the route's scanner has read (route.ts).
+ * The parts of a call that were read before its stages; they replace what a stage would compute from the request. They
+ * are valid in the turn of the event loop in which they have come, like the body (CALL-4).
  */
-type GivenBody = {
+export type ReadAhead = ReadMessage | ReadRecord | ReadByFront;
+
+/** A message of JSON on a socket: its value is checked by the route's schema, like the text of a body. */
+type ReadMessage = {
+  readonly kind: 'message';
   readonly value: unknown;
-  readonly invalid?: Invalid | null;
-  readonly scanned?: Keepable | undefined;
+  /** Empty if absent, like the header. */
+  readonly deadline: string;
+  /** Replaces the value with what the route's scanner has read (route.ts); null if nothing was scanned. */
+  readonly scanned: Keepable | null;
 };
 
-/**
- * Results that a front thread has read from a complete request: each part replaces what a stage would compute from the
- * request. It is valid in the turn of the event loop in which it has come, like the body (CALL-4).
- */
+/** A binary record on a socket: its reader has checked it, and states its fault, or null. */
+type ReadRecord = {
+  readonly kind: 'record';
+  readonly value: unknown;
+  readonly invalid: Invalid | null;
+};
+
+/** Results that a front thread has read from a complete request. */
 export type ReadByFront = {
+  readonly kind: 'front';
   readonly headers: RequestHeaders;
   readonly body: Buffer;
   /** The number of the secret that verified its signature (HmacKey). */
@@ -145,23 +186,11 @@ export type CallHost = {
   };
 };
 
-/** `whenRecorded` is called with whether the record is durable. */
-type RecordResult = (status: number, body: string, whenRecorded: (isRecorded: boolean) => void) => void;
-
 /** A bearer token that was admitted; its signature may not be verified yet. */
 export type OfferedToken = { readonly kind: 'token'; readonly token: string; readonly admitted: AdmittedToken };
 
 /** The key, or the token, that a call offers for its identity. */
 export type Offered = ApiKey | OfferedToken;
-
-/** Headers of a browser, empty where absent, for the routes with cookies. */
-export type Browser = {
-  readonly cookie: string;
-  readonly origin: string;
-  readonly fetchSite: string;
-  readonly contentType: string;
-  readonly userAgent: string;
-};
 
 /** The parameters that turn a request into a WebSocket. */
 export type Upgrade = {
@@ -181,38 +210,23 @@ export class Call {
   readonly startedMs: number;
 
   route: FullSpec | null = null;
-  forwardedFor = '';
+  /** Those of the HTTP request; a message has none. */
+  headers: Readonly<RequestHeaders> = NO_HEADERS;
   /** Not verified before the body is complete; null without one, or if a refused one counts as none. */
   offered: Offered | null = null;
-  /** The headers with which a key is offered; null if none is. */
-  credentials: Credentials | null = null;
-  /** All headers by lower-case name, for a route that takes foreign headers; otherwise none. */
-  headers: Readonly<Record<string, string>> = EMPTY;
-  /** Null where the route has no cookies. */
-  browser: Browser | null = null;
-  /** The Idempotency-Key header as sent, empty when absent; in lower case once its stage has passed it. */
+  /** The result of the address limit, which a call without a key must pass before its body is read. */
+  addressPassage: Passage = true;
+  /** The idempotency key as sent, empty when absent; in lower case once its stage has passed it. */
   idempotencyKey = '';
-  /** The X-SVC-DEADLINE header as sent, empty when absent. */
-  deadline = '';
-  /** The Accept-Encoding header as sent, empty when absent. */
-  acceptEncoding = '';
-  /** The If-None-Match header as sent, of a route whose answers have entity tags; else empty. */
-  ifNoneMatch = '';
-  /** The deadline in Unix milliseconds; 0 when there is none. */
-  deadlineMs = 0;
   /** Null when the call has no idempotency key. */
   idempotencyHold: IdempotencyHold | null = null;
-  /** Part of the request may have been carried out: the key stays unresolved, so that a retry finds out. */
-  isOutcomeUnknown = false;
+  /** The deadline in Unix milliseconds; 0 when there is none. */
+  deadlineMs = 0;
 
-  /** Bytes of the body as the headers announce it, or CHUNKED or MALFORMED. */
-  announcedBytes = 0;
   /** The body exactly as it was received and signed (CALL-4). */
   bodyBytes: Buffer = NO_BYTES;
-  /** Null: the body is text. */
-  givenBody: GivenBody | null = null;
-  /** Null: the stages do everything themselves. */
-  byFront: ReadByFront | null = null;
+  /** Null: the stages read everything themselves. */
+  ahead: ReadAhead | null = null;
   /** The scanned body, instead of `body`; null if the body was parsed into `body`. */
   scanned: object | null = null;
 
@@ -221,40 +235,9 @@ export class Call {
   query: unknown = EMPTY;
   body: unknown = undefined;
   principal: Principal = ANONYMOUS;
+  /** The facts that are recorded of an administrator's call; null for every other. */
+  audited: Audited | null = null;
 
-  /** The result of the address limit, which a call without a key must pass before its body is read. */
-  addressPassage: Passage = true;
-  /** Its index among the calls whose body is being received, or NOT_RECEIVING. */
-  receivingAt: number = NOT_RECEIVING;
-  /** The subject under which a call without credentials is counted; empty if it is not counted. */
-  subject = '';
-  /** The client's address, of an administrator's call. */
-  address = '';
-  /** The state that an administrator's call replaces, as an object or JSON; null if the handler knows none. */
-  before: object | string | null = null;
-  /** Recorded in the audit log instead of the answer; null to record the answer itself. */
-  recordedAnswer: object | null = null;
-  /** Records the result of an administrator's change before it is sent; null for every other call. */
-  recordResult: RecordResult | null = null;
-
-  /** Header lines ready to write; empty when nothing was counted. */
-  rateLimitHeaders = '';
-  /** CORS header lines, written as the value of Vary; empty where none apply. */
-  corsLines = '';
-  /** The value of Set-Cookie, where several follow each other as lines of their own; empty for none. */
-  setCookie = '';
-  closesConnection = false;
-  /**
-   * The senders whose connection stays open after this answer. If that is not everyone, connections are scarce, or
-   * this thread has more requests in a turn than it can serve.
-   */
-  keptFor: KeptFor = 'everyone';
-  /** True if the client has announced no end of the connection. */
-  isKeptAlive = true;
-  /** The request has come in through the door of the administrators. */
-  isAtAdminDoor = false;
-  /** Null for a plain request. */
-  upgrade: Upgrade | null = null;
   aborted = false;
   /** The handler was called and must answer. */
   dispatched = false;
@@ -263,15 +246,8 @@ export class Call {
   status = 0;
   /** The row of the error table with which it is refused; null when it is not. */
   refusedAs: ErrorRow | null = null;
-  // The moments at which its stages began (requestTimes.ts); 0 while it has not come so far.
-  readonly arrivedUs = nowUs();
-  completeUs = 0;
-  identifiedUs = 0;
-  handledUs = 0;
-  answeredUs = 0;
+  readonly moments = new Moments();
   #id = '';
-  /** Called when the client goes away while a long answer is being written; null at all other times. */
-  onGone: (() => void) | null = null;
   readonly host: CallHost;
   /** The sequence of changes when the call came in; what it changes comes after it. */
   readonly changesBefore: number;
@@ -289,6 +265,8 @@ export class Call {
     startedMs: number,
     host: CallHost,
   ) {
+    // Not where it is made: without a call in between, V8 makes it and the call in one piece of memory.
+    this.moments.arrivedUs = nowUs();
     this.transport = transport;
     this.method = method;
     this.path = path;
@@ -308,7 +286,7 @@ export class Call {
 
   /** The lane in which its queries have their turns (base/askers.ts). */
   get lane(): Lane {
-    return isAccount(this.principal) ? this.principal.accountIndex : this.subject;
+    return isAccount(this.principal) ? this.principal.accountIndex : this.transport.subject;
   }
 
   /** Its client has gone away. */
@@ -335,7 +313,7 @@ export class Call {
   /** CALL-2: the answer is decided and cannot change any more. */
   markAnswered(): void {
     this.answered = true;
-    this.answeredUs = nowUs();
+    this.moments.answeredUs = nowUs();
   }
 
   /** Path and query exactly as sent, as a key signs them. */

@@ -2,7 +2,7 @@
  * Cookies, and the check that a request with cookies comes from a page that may make it (RULES.md 15.8). Routes without
  * cookies need no check: a browser adds nothing to them that a page does not know.
  */
-import type { Browser } from './call.ts';
+import type { Browser } from './headers.ts';
 
 type CookieOptions = {
   readonly path: string;

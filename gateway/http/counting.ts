@@ -20,7 +20,7 @@ export function applyLimit(
 }
 
 function applied(call: Call, result: LimitResult, nowMs: () => number): boolean {
-  call.rateLimitHeaders = result.headers;
+  call.transport.rateLimitHeaders = result.headers;
   if (result.decision === 'allowed') return true;
   if (result.decision === 'dependency_unavailable') {
     refuse(call, { row: ERRORS.RATE_LIMIT_DEPENDENCY_UNAVAILABLE, retryAfterSec: DEPENDENCY_RETRY_AFTER_SEC });

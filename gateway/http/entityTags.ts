@@ -20,7 +20,7 @@ export function tagOf(body: Buffer): string {
 /** The whole body, or 304 where the header If-None-Match has its tag. */
 export function okTagged(call: Call, body: Buffer, tag: string): void {
   const type = `${JSON_TYPE}\r\nETag: ${tag}`;
-  if (isNamed(tag, call.ifNoneMatch)) notModified(call, body, type);
+  if (isNamed(tag, call.headers.ifNoneMatch)) notModified(call, body, type);
   else okInRows(call, textSlicesOf(body), type);
 }
 

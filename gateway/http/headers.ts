@@ -13,14 +13,20 @@ import type { Credentials } from '../access/authenticator.ts';
 /** The length of the body in the headers, or one of these. */
 export const CHUNKED = -1;
 export const MALFORMED = -2;
+const UNREAD = -3;
 
 /** Stands for a header that is present without a value: HTTP removes white space from sent values. */
 export const EMPTY_VALUE = ' ';
 
 const LENGTH_FORM = /^[0-9]{1,15}$/;
 
+const NO_FOREIGN: Readonly<Record<string, string>> = Object.freeze({});
+
 /** A request, as far as its headers. */
 export type HeaderLines = Pick<HttpRequest, 'forEach'>;
+
+/** Headers of a browser, for the routes with cookies. */
+export type Browser = Pick<RequestHeaders, 'cookie' | 'origin' | 'fetchSite' | 'contentType' | 'userAgent'>;
 
 /** Values as sent; a header that is absent is the empty string. */
 export class RequestHeaders implements Credentials {
@@ -49,10 +55,14 @@ export class RequestHeaders implements Credentials {
   isKeptAlive = true;
   /** True if a header of a proxy is present. */
   isPassedOn = false;
+  /** All headers by lower-case name, for a route that takes foreign headers; otherwise none. */
+  foreign = NO_FOREIGN;
   #contentLength = '';
   #transferEncoding = '';
   #framingLines = 0;
   #hostLines = 0;
+  /** Read once they are all there. */
+  #bodyBytes = UNREAD;
 
   static of(request: HeaderLines): RequestHeaders {
     reading = new RequestHeaders();
@@ -74,8 +84,16 @@ export class RequestHeaders implements Credentials {
     return this.keyId !== '';
   }
 
-  /** uWebSockets.js uses the first of two lengths or hosts and ignores unknown codings, so all are checked here. */
+  /**
+   * Bytes of the body as announced, or CHUNKED or MALFORMED. uWebSockets.js uses the first of two lengths or hosts and
+   * ignores unknown codings, so all are checked here.
+   */
   get bodyBytes(): number {
+    if (this.#bodyBytes === UNREAD) this.#bodyBytes = this.#announcedBytes();
+    return this.#bodyBytes;
+  }
+
+  #announcedBytes(): number {
     if (this.#hostLines > 1) return MALFORMED;
     if (this.#framingLines === 0) return 0;
     if (this.#framingLines > 1) return MALFORMED;
@@ -173,6 +191,9 @@ export class RequestHeaders implements Credentials {
 function protecting(before: string, value: string): string {
   return before === '' ? value || EMPTY_VALUE : `${before}, ${value}`;
 }
+
+/** Those of a message on a socket. */
+export const NO_HEADERS: Readonly<RequestHeaders> = Object.freeze(new RequestHeaders());
 
 /** Created once: a closure for each request would cost an allocation. */
 let reading = new RequestHeaders();

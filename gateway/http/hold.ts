@@ -22,6 +22,8 @@ export type IdempotencyHold = {
   readonly use: KeyUse;
   /** Key and fingerprint as the words of a command. */
   readonly words: { readonly key: Uint32Array; readonly fingerprint: Uint32Array };
+  /** Part of the request may have been carried out: the key stays unresolved, so that a retry finds out. */
+  leaveUnresolved(): void;
   /** The reply to store before this answer is sent; null when the answer is not stored. */
   toStore(reply: StoredReply, storable: Storable): StoredReply | null;
   store(reply: StoredReply, whenStored: (isStored: boolean) => void): void;

@@ -11,7 +11,7 @@
  */
 import { assert } from '../../shared/base/assert.ts';
 import { retryAfterOf } from '../base/refusal.ts';
-import type { AnswerBody, AnswerOptions, Call, ServerResponse, Transport } from './call.ts';
+import { type AnswerBody, type AnswerOptions, type Call, type ServerResponse, Transport } from './call.ts';
 import { ID_LENGTH } from './requestIds.ts';
 
 /** An answer is data: a browser that navigates to one must not show, run or embed anything. */
@@ -44,7 +44,7 @@ class PreparedLines {
   }
 }
 
-export class HttpTransport implements Transport {
+export class HttpTransport extends Transport {
   readonly response: ServerResponse;
   /** uWebSockets.js reports it, and the call is aborted then. */
   readonly isGone = false;
@@ -54,6 +54,7 @@ export class HttpTransport implements Transport {
   isOver = false;
 
   constructor(response: ServerResponse, isBeingHandled = false) {
+    super();
     this.response = response;
     this.isBeingHandled = isBeingHandled;
   }
@@ -86,7 +87,7 @@ export function beginLongAnswer(call: Call, text: string, contentType: string | 
   let isRead = true;
   response.cork(() => {
     writeCommonHeaders(call, contentType, undefined);
-    if (call.closesConnection) response.writeHeader('Connection', 'close');
+    if (call.transport.closesConnection) response.writeHeader('Connection', 'close');
     isRead = response.write(text);
   });
   return isRead;
@@ -115,25 +116,26 @@ export function fileLines(contentType: string, cacheControl: string, policy: str
 
 /** In a `cork`. */
 function write(call: Call, status: number, body: AnswerBody, options: AnswerOptions): void {
-  const { response } = call;
+  const { response, transport } = call;
   const retryAfterSec = retryAfterOf(status, options);
   // 200 OK is what uWebSockets.js writes by itself.
   if (status !== 200) response.writeStatus(STATUS_LINES.get(status) ?? String(status));
   const { headerLines } = options;
   const isOpen = headerLines !== undefined && isKept(call);
   writeCommonHeaders(call, options.contentType, isOpen ? headerLines + KEEP_ALIVE : headerLines);
-  if (call.setCookie !== '') response.writeHeader('Set-Cookie', call.setCookie);
+  if (transport.setCookie !== '') response.writeHeader('Set-Cookie', transport.setCookie);
   if (retryAfterSec > 0) response.writeHeader('Retry-After', String(retryAfterSec));
   if (options.isReplayed) response.writeHeader('Idempotency-Replayed', 'true');
   if (options.location !== undefined) response.writeHeader('Location', options.location);
   if (options.allow !== undefined) response.writeHeader('Allow', options.allow);
   if (call.method === 'HEAD' || status === NOT_MODIFIED) endHead(call, options.isInPieces === true ? null : body);
-  else response.end(body, call.closesConnection);
+  else response.end(body, transport.closesConnection);
 }
 
 /** The headers of every answer. @param ownLines in place of the common ones, from the value of Content-Type on */
 function writeCommonHeaders(call: Call, contentType: string | undefined, ownLines: string | undefined): void {
-  const { response, host, asOfMs, rateLimitHeaders, corsLines } = call;
+  const { response, host, asOfMs } = call;
+  const { rateLimitHeaders, corsLines } = call.transport;
   if (contentType === undefined && ownLines === undefined) {
     response.writeHeader('Content-Type', (isKept(call) ? KEPT_JSON_LINES : JSON_LINES).for(call));
   } else {
@@ -147,8 +149,8 @@ function writeCommonHeaders(call: Call, contentType: string | undefined, ownLine
   if (corsLines !== '') response.writeHeader('Vary', corsLines);
 }
 
-function isKept({ isKeptAlive, closesConnection }: Call): boolean {
-  return isKeptAlive && !closesConnection;
+function isKept({ headers, transport }: Call): boolean {
+  return headers.isKeptAlive && !transport.closesConnection;
 }
 
 /**
@@ -156,8 +158,8 @@ function isKept({ isKeptAlive, closesConnection }: Call): boolean {
  * GET. It is not an argument, because uWebSockets.js would then wait for that body; nor can it close the connection
  * without a length.
  */
-function endHead({ response, closesConnection }: Call, body: AnswerBody | null): void {
-  if (closesConnection) {
+function endHead({ response, transport }: Call, body: AnswerBody | null): void {
+  if (transport.closesConnection) {
     response.end('', true);
     return;
   }

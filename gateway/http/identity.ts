@@ -7,7 +7,6 @@
  * the same address for requests without credentials. The administrator's correct token is not counted at all. Owner:
  * the gateway thread.
  */
-import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
 import type { Authenticator, Credentials, Unauthenticated } from '../access/authenticator.ts';
@@ -59,7 +58,6 @@ export class IdentityStage {
   admit(call: Call, route: FullSpec, credentials: Credentials): boolean {
     const admitted = this.#options.authenticator.admit(credentials, call.startedMs, route.early !== undefined);
     if (admitted.ok) {
-      call.credentials = credentials;
       call.offered = admitted.key;
       return true;
     }
@@ -71,14 +69,13 @@ export class IdentityStage {
   /** For a call whose key or token was admitted, once its body is complete. @param scope bits that a key must have */
   identify(call: Call, route: FullSpec, scope: number, offered: Offered): Passage {
     if (offered.kind === 'token') return this.#identifySession(call, route, offered);
-    assert(call.credentials !== null, 'identity: a key is offered by its credentials');
-    return this.#identifyKey(call, route, scope, offered, call.credentials);
+    return this.#identifyKey(call, route, scope, offered, call.headers);
   }
 
   #identifyKey(call: Call, route: FullSpec, scope: number, offered: ApiKey, credentials: Credentials): Passage {
-    const { method, target, bodyBytes, startedMs } = call;
+    const { method, target, bodyBytes, startedMs, ahead } = call;
     const { authenticator } = this.#options;
-    const by = call.byFront?.verifiedWith;
+    const by = ahead?.kind === 'front' ? ahead.verifiedWith : undefined;
     const result = authenticator.verify(offered, credentials, method, target, bodyBytes, startedMs, by);
     if (!result.ok) return this.#unidentified(call, route, result);
     const { key } = result;
@@ -181,14 +178,14 @@ export class IdentityStage {
   countAddress(call: Call, route: FullSpec): Passage {
     const { limiter } = this.#options;
     const address = this.#subjectOf(call);
-    call.subject = limiter === null ? address : limiter.subjectOf(address, call.startedMs);
+    call.transport.subject = limiter === null ? address : limiter.subjectOf(address, call.startedMs);
     if (limiter === null || route.countsItself) return true;
     return this.#pass(call, limiter.countAddress(address, route, call.startedMs));
   }
 
   /** The address of the client, as far as proxies are trusted. */
   addressOf(call: Call): string {
-    return clientAddress(call.transport.peer(), call.forwardedFor, this.#options.config.trustProxy);
+    return clientAddress(call.transport.peer(), call.transport.forwardedFor, this.#options.config.trustProxy);
   }
 
   /** Counts the failed attempt by its address, then refuses it. */
@@ -217,7 +214,7 @@ export class IdentityStage {
   }
 
   #subjectOf(call: Call): string {
-    return clientSubject(call.transport.peer(), call.forwardedFor, this.#options.config.trustProxy);
+    return clientSubject(call.transport.peer(), call.transport.forwardedFor, this.#options.config.trustProxy);
   }
 
   isProxy(call: Call): boolean {

@@ -107,7 +107,7 @@ export class LongAnswers {
     assert(this.admits(call), 'LONGANSWER-3: answers underway are bounded');
     const answer: LongAnswer = { call, account: accountOf(call), rows, collected, waits: false, stalled: null };
     this.#underway.set(answer.account, (this.#underway.get(answer.account) ?? 0) + 1);
-    call.onGone = () => this.#onGone(answer);
+    call.transport.onGone = () => this.#onGone(answer);
     call.response.onWritable(() => {
       this.#makeReady(answer);
       return true;
@@ -157,7 +157,7 @@ export class LongAnswers {
    */
   #giveUp({ call }: LongAnswer, error: unknown): void {
     this.#onError(error, call);
-    if (call.onGone !== null) call.response.close();
+    if (call.transport.onGone !== null) call.response.close();
   }
 
   #write(answer: LongAnswer): void {
@@ -175,7 +175,7 @@ export class LongAnswers {
   /** LONGANSWER-4. */
   #awaitRows(answer: LongAnswer, awaited: Promise<unknown>): void {
     answer.waits = true;
-    const isOver = (): boolean => answer.call.onGone === null;
+    const isOver = (): boolean => answer.call.transport.onGone === null;
     const goOn = (): void => {
       answer.waits = false;
       if (!isOver() && answer.stalled === null) this.#makeReady(answer);
@@ -204,8 +204,8 @@ export class LongAnswers {
 
   #end(answer: LongAnswer): void {
     const { call, account } = answer;
-    assert(call.onGone !== null, 'LONGANSWER-2: an answer is over once');
-    call.onGone = null;
+    assert(call.transport.onGone !== null, 'LONGANSWER-2: an answer is over once');
+    call.transport.onGone = null;
     if (answer.stalled !== null) clearTimeout(answer.stalled);
     const left = this.#underway.get(account)! - 1;
     if (left === 0) this.#underway.delete(account);

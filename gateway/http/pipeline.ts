@@ -37,6 +37,7 @@ import type { AccountPrincipal } from '../base/principal.ts';
 import type { Role } from '../base/role.ts';
 import { covers } from '../base/roles.ts';
 import { bearerOf } from '../base/sessionTokens.ts';
+import { Audited } from './audited.ts';
 import { collectBody, MAX_BODY_BYTES, refuseTooLarge } from './body.ts';
 import { type Call, type HeldChanges, NOT_RECEIVING } from './call.ts';
 import type { Cors } from './cors.ts';
@@ -125,11 +126,12 @@ export class Pipeline {
   run(call: Call, request: HeaderLines, read: RequestHeaders | null = null): void {
     this.#inFlight++;
     try {
-      this.#receive(call, read ?? call.byFront?.headers ?? RequestHeaders.of(request), request);
+      const byFront = call.ahead?.kind === 'front' ? call.ahead.headers : null;
+      this.#receive(call, read ?? byFront ?? RequestHeaders.of(request), request);
     } catch (error) {
       this.#stages.crash(call, error);
     }
-    this.meters.turns.end(call.route, call.arrivedUs);
+    this.meters.turns.end(call.route, call.moments.arrivedUs);
   }
 
   /** The route that is declared so, for calls on sockets. */
@@ -149,7 +151,7 @@ export class Pipeline {
     } catch (error) {
       this.#stages.crash(call, error);
     }
-    this.meters.turns.end(call.route, call.arrivedUs);
+    this.meters.turns.end(call.route, call.moments.arrivedUs);
   }
 
   /** From now on each answer is the last on its connection. Resolves when no call is in flight, or after `limitMs`. */
@@ -164,7 +166,7 @@ export class Pipeline {
     this.#isDraining = true;
     // No part of these calls was carried out, and the rest of a body may never arrive.
     for (const call of [...this.#receiving]) {
-      call.closesConnection = true;
+      call.transport.closesConnection = true;
       refuse(call, { row: ERRORS.ENGINE_BUSY });
     }
     return this.#over(deadlineMs);
@@ -183,7 +185,7 @@ export class Pipeline {
   /** After the handler was called, it still has to end the call; before that, the abort ends it. */
   abort(call: Call): void {
     call.aborted = true;
-    call.onGone?.();
+    call.transport.onGone?.();
     if (call.dispatched || call.answered) return;
     call.answered = true;
     this.onAnswered(call);
@@ -192,34 +194,31 @@ export class Pipeline {
   readonly onAnswered = (call: Call): void => {
     this.#options.idempotency.release(call);
     this.meters.ended(call);
-    if (call.receivingAt !== NOT_RECEIVING) this.#received(call);
+    if (call.transport.receivingAt !== NOT_RECEIVING) this.#received(call);
     this.#inFlight--;
     if (this.#isLeaving && this.#inFlight === 0) this.#onDrained();
   };
 
   /** The stages that need the headers. */
   #receive(call: Call, headers: RequestHeaders, request: HeaderLines): void {
+    call.headers = headers;
     const row = this.#transport(call, headers);
     if (row === null) return;
     const { route } = row;
-    if (this.#options.config.trustProxy !== null) call.forwardedFor = headers.forwardedFor;
+    if (this.#options.config.trustProxy !== null) call.transport.forwardedFor = headers.forwardedFor;
     if (route.idempotency !== undefined || route.keepsKey) call.idempotencyKey = headers.idempotencyKey;
-    if (route.hasDeadline) call.deadline = headers.deadline;
-    call.acceptEncoding = headers.acceptEncoding;
-    if (route.cookies) call.browser = headers;
-    if (route.hasEntityTag) call.ifNoneMatch = headers.ifNoneMatch;
-    if (route.hasForeignHeaders) call.headers = RequestHeaders.allOf(request);
+    if (route.hasForeignHeaders) headers.foreign = RequestHeaders.allOf(request);
     if (isForOperators(route)) {
       if (!this.#isOperator(call, route, headers)) return;
     } else if (!this.#admitsCredentials(call, route, headers)) return;
     if (call.addressPassage === false) return;
-    if (call.announcedBytes === 0) this.#pass(call, row);
-    else if (call.byFront !== null) {
-      call.bodyBytes = call.byFront.body;
-      call.completeUs = nowUs();
+    if (headers.bodyBytes === 0) this.#pass(call, row);
+    else if (call.ahead?.kind === 'front') {
+      call.bodyBytes = call.ahead.body;
+      call.moments.completeUs = nowUs();
       this.#pass(call, row);
     } else {
-      call.receivingAt = this.#receiving.push(call) - 1;
+      call.transport.receivingAt = this.#receiving.push(call) - 1;
       collectBody(call, row, this.#onBody, refuseTooLarge);
     }
   }
@@ -230,9 +229,7 @@ export class Pipeline {
     const row = match?.endpoint.methods.get(call.method === 'HEAD' ? 'GET' : call.method);
     const bytes = headers.bodyBytes;
     // A body of unknown length could continue for ever after an early answer.
-    call.closesConnection = this.#isLeaving || bytes === CHUNKED || bytes === MALFORMED;
-    call.announcedBytes = bytes;
-    call.isKeptAlive = headers.isKeptAlive;
+    call.transport.closesConnection = this.#isLeaving || bytes === CHUNKED || bytes === MALFORMED;
     if (match !== null && this.#isPreflight(call, headers, match.endpoint)) return null;
     if (row === undefined || !isForOperators(row.route)) this.#setCorsLines(call, headers);
     if (bytes > (row?.maxBodyBytes ?? MAX_BODY_BYTES)) refuseTooLarge(call);
@@ -242,7 +239,7 @@ export class Pipeline {
     else if (!row.route.probe && (this.#isDraining || !this.#options.isReady())) {
       refuse(call, { row: ERRORS.ENGINE_BUSY });
     } else {
-      if (row.route.probe && !call.isAtAdminDoor) this.#probedMs = this.#options.clock.nowMs();
+      if (row.route.probe && !call.transport.isAtAdminDoor) this.#probedMs = this.#options.clock.nowMs();
       call.route = row.route;
       call.params = match.params;
       return row;
@@ -251,9 +248,9 @@ export class Pipeline {
   }
 
   /** Beside a door of their own, the routes of operators are unknown paths to everyone else. */
-  #find({ path, isAtAdminDoor }: Call): Match<RouteRow> | null {
+  #find({ path, transport }: Call): Match<RouteRow> | null {
     const match = this.#router.find(path);
-    if (match === null || isAtAdminDoor || this.#options.adminDoor === undefined) return match;
+    if (match === null || transport.isAtAdminDoor || this.#options.adminDoor === undefined) return match;
     for (const { route } of match.endpoint.methods.values()) if (isBehindAdminDoor(route)) return null;
     return match;
   }
@@ -276,17 +273,18 @@ export class Pipeline {
   #isOperator(call: Call, route: FullSpec, headers: RequestHeaders): boolean {
     if (route.access === 'operator' && this.#isOnThisMachine(call, headers)) return true;
     const administrator = this.#options.administrators.identify(headers.authorization);
-    call.address = this.#identity.addressOf(call);
+    const address = this.#identity.addressOf(call);
     if (administrator === null) {
-      this.#options.audit?.countRefusedLogin(call.address, headers.authorization === '' ? 'missing' : 'invalid');
+      this.#options.audit?.countRefusedLogin(address, headers.authorization === '' ? 'missing' : 'invalid');
       this.#identity.refuse(call, route, { row: ERRORS.INVALID_ADMIN_TOKEN, details: { step: 'admin_token' } });
       return false;
     }
     // Not counted: no traffic from the same address may lock an administrator out.
     call.principal = administrator;
+    call.audited = new Audited(address);
     this.#identity.noteAdministrator(call, administrator.operatorId);
     if (!covers(administrator.roles, requiredRole(route))) {
-      this.#options.audit?.countRefusedLogin(call.address, 'role', administrator.name);
+      this.#options.audit?.countRefusedLogin(address, 'role', administrator.name);
       refuse(call, { row: ERRORS.INSUFFICIENT_ROLE });
       return false;
     }
@@ -300,7 +298,7 @@ export class Pipeline {
 
   #setCorsLines(call: Call, { origin }: RequestHeaders): void {
     const { cors } = this.#options;
-    if (cors !== undefined) call.corsLines = cors.linesFor(origin, call.path);
+    if (cors !== undefined) call.transport.corsLines = cors.linesFor(origin, call.path);
   }
 
   /** True if the call was a browser's preflight request, which has been answered. */
@@ -315,7 +313,7 @@ export class Pipeline {
     if (requested === undefined || isForOperators(requested.route)) return false;
     const lines = cors.preflightLinesFor(origin, call.path, allow);
     if (lines === null) return false;
-    call.corsLines = lines;
+    call.transport.corsLines = lines;
     ok(call, '{}');
     return true;
   }
@@ -324,23 +322,23 @@ export class Pipeline {
   #received(call: Call): void {
     const last = this.#receiving.pop()!;
     if (last !== call) {
-      this.#receiving[call.receivingAt] = last;
-      last.receivingAt = call.receivingAt;
+      this.#receiving[call.transport.receivingAt] = last;
+      last.transport.receivingAt = call.transport.receivingAt;
     }
-    call.receivingAt = NOT_RECEIVING;
+    call.transport.receivingAt = NOT_RECEIVING;
   }
 
   readonly #onBody = (call: Call, row: RouteRow): void => {
     this.#received(call);
     // Any two bytes end a chunk for uWebSockets.js: what follows such a body is not read as a request.
-    call.closesConnection = this.#isLeaving || call.announcedBytes === CHUNKED;
-    call.completeUs = nowUs();
+    call.transport.closesConnection = this.#isLeaving || call.headers.bodyBytes === CHUNKED;
+    call.moments.completeUs = nowUs();
     try {
       this.#pass(call, row);
     } catch (error) {
       this.#stages.crash(call, error);
     }
-    this.meters.turns.end(call.route, call.completeUs);
+    this.meters.turns.end(call.route, call.moments.completeUs);
   };
 
   /** The stages after the body; a stage that does not reach the next one has answered the call. */

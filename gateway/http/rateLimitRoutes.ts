@@ -38,7 +38,7 @@ async function showRateLimits(
   { limiter, routes, trustProxy, clock }: RateLimitDeps,
 ): Promise<void> {
   const { principal } = call;
-  const { address, unread } = clientOf(call.transport.peer(), call.forwardedFor, trustProxy);
+  const { address, unread } = clientOf(call.transport.peer(), call.transport.forwardedFor, trustProxy);
   const key = principal.kind === 'apiKey' ? principal : null;
   // Without limits in force no quota is ever used, as in a limiter that is new.
   const counters = limiter ?? new Limiter();

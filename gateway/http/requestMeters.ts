@@ -23,9 +23,9 @@ export class RequestMeters {
 
   /** The call is over. */
   ended(call: Call): void {
-    const { route, status, refusedAs } = call;
+    const { route, status, refusedAs, moments } = call;
     this.counts.count(route, status, refusedAs);
-    this.#slow.ended(call, this.times.end(route, call));
+    this.#slow.ended(call, this.times.end(route, moments));
   }
 
   /** A stage or a handler has thrown. */

@@ -1,6 +1,6 @@
 /**
- * The times of requests, by route and stage. A call notes the moment at which each stage begins (call.ts), and all of
- * them are counted when it is over: five readings of the clock and one look-up a request, and nothing is allocated.
+ * The times of requests, by route and stage. A call notes the moment at which each stage begins, and all of them are
+ * counted when it is over: five readings of the clock and one look-up a request, and one object is allocated.
  *
  *   receive    from the headers until the body is complete; a request without a body has no such stage
  *   identify   key or token, scope, rate limit, with the wait for a shared counter
@@ -18,14 +18,14 @@ import type { RouteSpec } from './spec.ts';
 export const STAGES = ['receive', 'identify', 'validate', 'handle', 'answer'] as const;
 type Stage = (typeof STAGES)[number];
 
-/** Moments of a call by nowUs; 0 where it has not come so far. */
-type Moments = {
-  readonly arrivedUs: number;
-  readonly completeUs: number;
-  readonly identifiedUs: number;
-  readonly handledUs: number;
-  readonly answeredUs: number;
-};
+/** The moments by nowUs at which the stages of a call began; 0 where it has not come so far. */
+export class Moments {
+  arrivedUs = 0;
+  completeUs = 0;
+  identifiedUs = 0;
+  handledUs = 0;
+  answeredUs = 0;
+}
 
 class RouteTimes {
   readonly total = new Histogram(DURATION_BOUNDS_SEC);
@@ -52,7 +52,7 @@ export class RequestTimes {
   }
 
   /** The call is over. @returns the seconds that it took. */
-  end(route: RouteSpec | null, moments: Moments): number {
+  end(route: RouteSpec | null, moments: Readonly<Moments>): number {
     const endUs = nowUs();
     const times = this.of(route);
     const { arrivedUs, completeUs, identifiedUs, handledUs, answeredUs } = moments;

@@ -25,7 +25,7 @@ export function ok(call: Call, body: string | object, status = 200): void {
  * answer is not recorded, and becomes text if it is stored or has to wait.
  */
 export function okBytes(call: Call, body: Buffer): void {
-  assert(call.recordResult === null, 'respond: no administrator is answered with bytes');
+  assert(!isRecorded(call), 'respond: no administrator is answered with bytes');
   if (call.idempotencyHold !== null || mayBeTakenBack(call, 200)) return ok(call, body.toString());
   if (call.answered) return;
   call.markAnswered();
@@ -34,7 +34,7 @@ export function okBytes(call: Call, body: Buffer): void {
 
 /** Answers by letting `write` send to the transport. Such an answer is neither recorded nor stored. */
 export function okWritten(call: Call, write: () => void): void {
-  assert(call.recordResult === null && call.idempotencyHold === null, 'respond: what is stored is text');
+  assert(!isRecorded(call) && call.idempotencyHold === null, 'respond: what is stored is text');
   if (call.answered) return;
   call.markAnswered();
   call.status = 200;
@@ -169,9 +169,9 @@ function startLongAnswer(call: Call, { text, awaited }: Piece, rows: Rows, conte
     call.host.onAnswered(call);
     return;
   }
-  call.closesConnection ||= isUnwelcome(call);
+  call.transport.closesConnection ||= isUnwelcome(call);
   const { longAnswers } = call.host;
-  if (call.closesConnection) longAnswers.collect(call, rows, { text, contentType }, awaited);
+  if (call.transport.closesConnection) longAnswers.collect(call, rows, { text, contentType }, awaited);
   else longAnswers.continue(call, rows, beginLongAnswer(call, text, contentType), awaited);
 }
 
@@ -191,9 +191,9 @@ export function startEventStream(call: Call): void {
 export function refuse(call: Call, refusal: Refusal): void {
   const { row, message, details } = refusal;
   const isPlain = message === undefined && details === undefined;
-  if (row === ERRORS.OUTCOME_UNKNOWN) call.isOutcomeUnknown = true;
+  if (row === ERRORS.OUTCOME_UNKNOWN) call.idempotencyHold?.leaveUnresolved();
   if (!call.answered) call.refusedAs = row;
-  if (refusal.rateLimitHeaders !== undefined) call.rateLimitHeaders = refusal.rateLimitHeaders;
+  if (refusal.rateLimitHeaders !== undefined) call.transport.rateLimitHeaders = refusal.rateLimitHeaders;
   const body = isPlain ? plainBody(row) : JSON.stringify(errorFields(refusal));
   const isKeptWhole = refusal.isOfShard || Buffer.byteLength(body) <= MOST_KEPT_REFUSAL_BYTES;
   answer(call, row.status, body, refusal, row.storable, isKeptWhole ? body : plainBody(row));
@@ -234,10 +234,15 @@ function answer(
     () => {
       // The key stays bound to the request: a repeat finds out the outcome and does not carry out the request again.
       const { OUTCOME_UNKNOWN } = ERRORS;
-      call.isOutcomeUnknown = true;
+      call.idempotencyHold?.leaveUnresolved();
       record(call, OUTCOME_UNKNOWN.status, plainBody(OUTCOME_UNKNOWN), NO_OPTIONS, OUTCOME_UNKNOWN.storable, '');
     },
   );
+}
+
+/** True for a change by an administrator: its answer is recorded before it is sent. */
+function isRecorded({ audited }: Call): boolean {
+  return audited !== null && audited.recordResult !== null;
 }
 
 /** True while a takeover by another member could undo the request's changes (CONTROLRECORDS-2). */
@@ -255,8 +260,9 @@ function record(
   storable: Storable,
   keptBody: string,
 ): void {
-  if (call.recordResult !== null) {
-    call.recordResult(status, body, (isRecorded) => sendIf(isRecorded, call, status, body, options));
+  const recordResult = call.audited?.recordResult ?? null;
+  if (recordResult !== null) {
+    recordResult(status, body, (isRecorded) => sendIf(isRecorded, call, status, body, options));
     return;
   }
   const stored = call.idempotencyHold?.toStore({ status, body: keptBody }, storable) ?? null;
@@ -276,11 +282,11 @@ function sendIf(isDurable: boolean, call: Call, status: number, body: string, op
 
 function send(call: Call, status: number, body: AnswerBody, options: AnswerOptions): void {
   call.status = status;
-  call.closesConnection ||= isUnwelcome(call);
+  call.transport.closesConnection ||= isUnwelcome(call);
   // If the read buffer already contains the next request, uWebSockets.js does not close the connection after an answer
   // that is sent at once, but serves that request, which may be a smuggled one. While an answer is still owed it does
   // close the connection, so this answer is sent only after the buffer has been read.
-  if (call.closesConnection) setImmediate(finish, call, status, unchanging(body), options);
+  if (call.transport.closesConnection) setImmediate(finish, call, status, unchanging(body), options);
   else finish(call, status, body, options);
 }
 
@@ -289,7 +295,7 @@ function unchanging(body: AnswerBody): AnswerBody {
 }
 
 /** True, in a crowd, for a client that has not signed (RULES.md 6.12). */
-function isUnwelcome({ keptFor, principal }: Call): boolean {
+function isUnwelcome({ transport: { keptFor }, principal }: Call): boolean {
   return keptFor === 'nobody' || (keptFor === 'signers' && principal.kind === 'anonymous');
 }
 

@@ -217,7 +217,7 @@ export class HttpServer {
         const { method, path, query } = request;
         const transport = new HttpTransport(response);
         const call = this.#callOf(transport, method, path, query);
-        call.byFront = byFront;
+        call.ahead = byFront;
         this.#run(transport, call, request, upgrade);
       },
       secretOf: (keyId) => authenticator.secretOf(keyId),
@@ -268,8 +268,8 @@ export class HttpServer {
     const method = request.getCaseSensitiveMethod();
     const transport = new HttpTransport(response, true);
     const call = this.#callOf(transport, method, request.getUrl(), request.getQuery() ?? null);
-    call.isAtAdminDoor = isAdminDoor;
-    if (!this.#turnLimit.admits(this)) call.keptFor = 'nobody';
+    call.transport.isAtAdminDoor = isAdminDoor;
+    if (!this.#turnLimit.admits(this)) call.transport.keptFor = 'nobody';
     this.#run(transport, call, request, upgrade);
   }
 
@@ -280,10 +280,10 @@ export class HttpServer {
   /** SERVER-1. */
   #run(transport: HttpTransport, call: Call, headers: HeaderLines, upgrade: Upgrade | null): void {
     const onAborted = (): void => this.#pipeline.abort(call);
-    call.upgrade = upgrade;
+    transport.upgrade = upgrade;
     if (upgrade !== null) transport.response.onAborted(onAborted);
     const { connectionLimits } = this.#options;
-    if (!call.isAtAdminDoor && (this.#silent.size > 0 || connectionLimits?.isCrowded)) this.#inCrowd(call);
+    if (!call.transport.isAtAdminDoor && (this.#silent.size > 0 || connectionLimits?.isCrowded)) this.#inCrowd(call);
     this.#pipeline.run(call, headers);
     if (upgrade === null) transport.handled(onAborted);
     else transport.isBeingHandled = false;
@@ -293,8 +293,8 @@ export class HttpServer {
     const { connectionLimits: limits } = this.#options;
     const peer = call.transport.peer();
     this.#silent.spoke(peer.length === 0 ? '' : peerSubject(peer));
-    if (!limits!.isCrowded || call.keptFor === 'nobody') return;
-    call.keptFor = peer.length === 0 ? 'nobody' : limits!.keptFor(peer);
+    if (!limits!.isCrowded || call.transport.keptFor === 'nobody') return;
+    call.transport.keptFor = peer.length === 0 ? 'nobody' : limits!.keptFor(peer);
   }
 }
 

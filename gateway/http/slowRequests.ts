@@ -11,6 +11,7 @@ import { secondsBetween } from '../../shared/base/stopwatch.ts';
 import type { Logger } from '../base/log.ts';
 import { isAccount } from '../base/principal.ts';
 import type { Call } from './call.ts';
+import type { Moments } from './requestTimes.ts';
 
 const LINES_PER_SECOND = 10;
 const SECOND_MS = 1000;
@@ -53,7 +54,7 @@ export class SlowRequests {
       ...(isAccount(principal) ? { user: principal.userId } : {}),
       ...(aborted ? { aborted } : {}),
       took_ms: toMs(tookSec),
-      stages_ms: stagesOf(call, tookSec),
+      stages_ms: stagesOf(call.moments, tookSec),
       ...(this.#leftOut === 0 ? {} : { left_out: this.#leftOut }),
     };
     this.#leftOut = 0;
@@ -62,8 +63,8 @@ export class SlowRequests {
 }
 
 /** The stages that the request has passed, in order. */
-function stagesOf(call: Call, tookSec: number): Record<string, number> {
-  const { arrivedUs, completeUs, identifiedUs, handledUs, answeredUs } = call;
+function stagesOf(moments: Readonly<Moments>, tookSec: number): Record<string, number> {
+  const { arrivedUs, completeUs, identifiedUs, handledUs, answeredUs } = moments;
   const stages: Record<string, number> = {};
   let fromUs = arrivedUs;
   for (const [name, untilUs] of [

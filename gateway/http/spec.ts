@@ -43,7 +43,7 @@ export type RouteSpec = Readonly<{
    * The handler stores the Idempotency-Key of a request with the thing that the request makes, and recognises a repeat.
    */
   keepsKey?: true;
-  /** The handler gets every header in `call.headers`, because it is not known here which of them are signed. */
+  /** The handler gets every header in `call.headers.foreign`, because it is not known here which of them are signed. */
   hasForeignHeaders?: true;
   /** The route accepts the X-SVC-DEADLINE header. */
   hasDeadline?: boolean;
@@ -66,7 +66,7 @@ export type RouteSpec = Readonly<{
   changes?: boolean;
   /** The scope that a session needs in place of that of a key (RULES.md 15.3). */
   sessionScope?: Scope;
-  /** True if the route reads or sets cookies: the handler gets the browser's description in `call.browser`. */
+  /** True if the route reads or sets cookies: they are in `call.headers`. */
   cookies?: true;
   /**
    * True if its answers have an entity tag: an answer that the client has already is not sent again (entityTags.ts).

@@ -12,7 +12,7 @@ import { nowUs } from '../../shared/base/stopwatch.ts';
 import { type Administrator, isAccount } from '../base/principal.ts';
 import { changesSomething, type Role } from '../base/role.ts';
 import { MAX_BODY_BYTES } from './body.ts';
-import type { Call, Passage } from './call.ts';
+import type { Call, Passage, ReadAhead } from './call.ts';
 import { type IdentityOptions, IdentityStage } from './identity.ts';
 import type { RequestMeters } from './requestMeters.ts';
 import { refuse } from './respond.ts';
@@ -102,9 +102,7 @@ export class Stages {
   /** CALL-4, STAGES-1. */
   #proceedLater(call: Call, row: RouteRow, passage: Promise<boolean>): void {
     if (call.bodyBytes.length > 0) call.bodyBytes = Buffer.from(call.bodyBytes);
-    call.byFront = null;
-    const { givenBody } = call;
-    if (givenBody?.scanned !== undefined) call.givenBody = { ...givenBody, scanned: givenBody.scanned.kept() };
+    call.ahead = keptOf(call.ahead);
     const proceed = (isPassed: boolean): void => {
       if (!isPassed || call.answered) return;
       if (call.transport.isGone) call.host.abort(call);
@@ -115,7 +113,7 @@ export class Stages {
 
   /** The stages from the role on, and from the idempotency key on: a standby stores no answers (RULES.md 18.5). */
   proceed(call: Call, row: RouteRow): void {
-    call.identifiedUs = nowUs();
+    call.moments.identifiedUs = nowUs();
     const { route } = row;
     const elsewhere = row.changes ? (this.#options.role?.changeRefusal() ?? null) : null;
     if (elsewhere !== null) return refuse(call, elsewhere);
@@ -165,19 +163,25 @@ export class Stages {
       this.#handle(call, route);
       return;
     }
+    this.#admitAudited(call, route, audit.admit(call, principal));
+  }
+
+  // The functions of these two are made apart from the way of an order, where each would cost an allocation.
+
+  #admitAudited(call: Call, route: Route, admitted: Promise<boolean>): void {
     const handle = (isAdmitted: boolean): void => {
       if (isAdmitted) this.#handle(call, route);
     };
-    audit
-      .admit(call, principal)
-      .then(handle)
-      .catch((error: unknown) => this.crash(call, error));
+    admitted.then(handle).catch((error: unknown) => this.crash(call, error));
   }
 
   #handle(call: Call, route: Route): void {
-    call.handledUs = nowUs();
+    call.moments.handledUs = nowUs();
     const finished = route.handler(call);
-    if (finished === undefined) return;
+    if (finished !== undefined) this.#finishLater(call, finished);
+  }
+
+  #finishLater(call: Call, finished: Promise<void>): void {
     finished.then(
       () => {
         if (!call.answered) this.crash(call, new Error('pipeline: the handler finished without an answer'));
@@ -185,4 +189,14 @@ export class Stages {
       (error: unknown) => this.crash(call, error),
     );
   }
+}
+
+/**
+ * CALL-4: what a call that waits keeps. What a front has read is dropped, and read again from the copy of the body; a
+ * record has memory of its own.
+ */
+function keptOf(ahead: ReadAhead | null): ReadAhead | null {
+  if (ahead === null || ahead.kind === 'front') return null;
+  if (ahead.kind === 'record' || ahead.scanned === null) return ahead;
+  return { ...ahead, scanned: ahead.scanned.kept() };
 }

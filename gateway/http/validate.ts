@@ -76,13 +76,15 @@ export function compileRoute({ access, method, body, query }: RouteSpec, isRehea
 }
 
 /** The part of a route that this stage uses. */
-type CheckedRoute = Pick<Route, 'bodyType' | 'bodyOptional' | 'scan'>;
+type CheckedRoute = Pick<Route, 'bodyType' | 'bodyOptional' | 'scan' | 'hasDeadline'>;
 
 /** Checks deadline, query and body, and sets them in the call. Returns null, or what is wrong with them. */
 export function validate(call: Call, route: CheckedRoute, { checkQuery, checkBody }: Validation): Invalid | null {
-  if (call.deadline !== '') {
-    call.deadlineMs = UNIX_MS_FORM.test(call.deadline) ? Number(call.deadline) : 0;
-    if (call.deadlineMs === 0) return invalid('X-SVC-DEADLINE', 'format', call.deadline);
+  const { ahead } = call;
+  const deadline = ahead?.kind === 'message' ? ahead.deadline : call.headers.deadline;
+  if (deadline !== '' && route.hasDeadline) {
+    call.deadlineMs = UNIX_MS_FORM.test(deadline) ? Number(deadline) : 0;
+    if (call.deadlineMs === 0) return invalid('X-SVC-DEADLINE', 'format', deadline);
   }
   if (checkQuery !== null) {
     const result = checkQuery(call.rawQuery ?? '');
@@ -97,19 +99,19 @@ export function validate(call: Call, route: CheckedRoute, { checkQuery, checkBod
     call.bodyBytes = Buffer.from(call.bodyBytes);
     return null;
   }
-  if (call.givenBody?.invalid !== undefined) {
-    call.body = call.givenBody.value;
-    return call.givenBody.invalid;
+  if (ahead?.kind === 'record') {
+    call.body = ahead.value;
+    return ahead.invalid;
   }
-  if (route.bodyOptional && call.givenBody === null && call.bodyBytes.length === 0) {
+  const isMessage = ahead?.kind === 'message';
+  if (route.bodyOptional && !isMessage && call.bodyBytes.length === 0) {
     call.body = {};
   } else if (checkBody !== null) {
-    const ahead = readAheadOf(call);
-    if (route.scan !== undefined && ahead !== null) {
-      call.scanned = route.scan(call.bodyBytes, ahead ?? null);
+    if (route.scan !== undefined && ahead?.scanned !== null) {
+      call.scanned = route.scan(call.bodyBytes, ahead?.scanned ?? null);
       if (call.scanned !== null) return null;
     }
-    const parsed = call.givenBody === null ? parseStrictJson(call.bodyBytes) : { ok: true as const, ...call.givenBody };
+    const parsed = isMessage ? { ok: true as const, value: ahead.value } : parseStrictJson(call.bodyBytes);
     if (!parsed.ok) return parsed;
     const invalid = checkBody(parsed.value);
     if (invalid !== null) return invalid;
@@ -118,11 +120,6 @@ export function validate(call: Call, route: CheckedRoute, { checkQuery, checkBod
     return { message: 'unexpected body', details: { field: 'body', rule: 'absent' } };
   }
   return null;
-}
-
-/** Null: the body cannot be scanned. Undefined: this was not tried yet. */
-function readAheadOf({ givenBody, byFront }: Call): object | null | undefined {
-  return givenBody === null ? byFront?.scanned : (givenBody.scanned ?? null);
 }
 
 /**

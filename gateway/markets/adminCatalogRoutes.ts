@@ -6,6 +6,7 @@ import { EVENT_PATCH, MARKET_EVENT, NEW_EVENT, RESERVED_SLUG } from '../../share
 import { MARKET, MARKET_PATCH, NEW_MARKET } from '../../shared/api/markets.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
+import { noteBefore } from '../http/audited.ts';
 import { ID_PARAM } from '../http/pathParams.ts';
 import { ok, refuse } from '../http/respond.ts';
 import { type CallOf, type Route, route } from '../http/route.ts';
@@ -124,7 +125,7 @@ async function changeEvent(call: CallOf<typeof CHANGE_EVENT>, deps: AdminCatalog
     const request = { kind: 'event_terms', ...of, change: call.body, replaces: terms.before } as const;
     if (waitsForSecond(call, deps, `terms ${event.id}`, request)) return;
   }
-  call.before = eventOf(event);
+  noteBefore(call, eventOf(event));
   catalog.updateEvent(event, { ...event.details, ...call.body }, clock.nowMs());
   await catalog.durable();
   if (terms !== null) deps.terms.noteAlone(call.principal, of, terms);
@@ -156,7 +157,7 @@ async function changeMarket(call: CallOf<typeof CHANGE_MARKET>, deps: AdminCatal
     const request = { kind: 'market_terms', ...of, change: call.body, replaces: terms.before } as const;
     if (waitsForSecond(call, deps, `terms ${market.id}`, request)) return;
   }
-  call.before = responses.toJson(market);
+  noteBefore(call, responses.toJson(market));
   const refusal = await marketCommands.change(market, read.change);
   if (refusal !== null) return refuse(call, refusal);
   if (terms !== null) deps.terms.noteAlone(call.principal, of, terms);

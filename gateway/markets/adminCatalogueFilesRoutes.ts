@@ -7,6 +7,7 @@ import {
   NDJSON,
 } from '../../shared/api/catalogue.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
+import { noteAnswer } from '../http/audited.ts';
 import { ok, okInRows, refuse } from '../http/respond.ts';
 import { type CallOf, type Route, route } from '../http/route.ts';
 import type { RouteSpec } from '../http/spec.ts';
@@ -64,6 +65,6 @@ async function importCatalogue(call: CallOf<typeof IMPORT_CATALOGUE>, catalogueI
   const hash = await crypto.subtle.digest('SHA-256', bodyBytes);
   const report = await catalogueImport.run(bodyBytes, call.principal);
   const { lines, ...counts } = report;
-  call.recordedAnswer = { ...counts, bytes: bodyBytes.length, sha256: Buffer.from(hash).toString('hex') };
+  noteAnswer(call, { ...counts, bytes: bodyBytes.length, sha256: Buffer.from(hash).toString('hex') });
   ok(call, report);
 }

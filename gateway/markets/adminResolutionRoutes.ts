@@ -5,6 +5,7 @@ import { MARKET_STATUS, type MarketStatus, OUTCOME } from '../../shared/base/cod
 import { ERRORS } from '../../shared/base/errors.ts';
 import { PPM } from '../../shared/base/payout.ts';
 import type { Refusal } from '../base/refusal.ts';
+import { noteBefore } from '../http/audited.ts';
 import { ID_PARAM } from '../http/pathParams.ts';
 import { ok, refuse } from '../http/respond.ts';
 import { type CallOf, type Route, route } from '../http/route.ts';
@@ -115,7 +116,7 @@ async function end(
 ): Promise<void> {
   const market = requireMarket(call, deps, call.params.id);
   if (market === null) return;
-  call.before = deps.responses.toJson(market);
+  noteBefore(call, deps.responses.toJson(market));
   const refusal = await step(market);
   if (refusal === null) ok(call, deps.responses.toJson(market));
   else refuse(call, refusal);

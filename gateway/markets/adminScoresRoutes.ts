@@ -7,6 +7,7 @@ import { isDecided } from '../../shared/base/codes.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import { parseTimeMs } from '../../shared/base/time.ts';
 import { NOT_A_NUMBER, tickToPrice, tryParsePriceTicks } from '../../shared/base/units.ts';
+import { noteBefore } from '../http/audited.ts';
 import { ID_PARAM } from '../http/pathParams.ts';
 import { ok, refuse, refuseField } from '../http/respond.ts';
 import { type CallOf, type Route, route } from '../http/route.ts';
@@ -60,7 +61,7 @@ async function postScore(call: CallOf<typeof POST_SCORE>, deps: ScoreDeps): Prom
   const event = requireEvent(call, catalog.eventById(call.params.id));
   if (event === null) return;
   const { clock: gameClock = null, period = null, ...score } = call.body;
-  call.before = liveScores.of(event.index);
+  noteBefore(call, liveScores.of(event.index));
   liveScores.set(event.index, { ...score, clock: gameClock, period }, clock.nowMs());
   const posted = liveScores.of(event.index)!;
   await liveScores.durable();
@@ -75,7 +76,7 @@ async function postIndication(call: CallOf<typeof POST_INDICATION>, deps: ScoreD
   if (indication === null) return;
   if (isDecided(views.markets.status(market.index))) return refuse(call, { row: ERRORS.INVALID_TRANSITION });
   const before = indications.of(market.index, clock.nowMs());
-  call.before = before === null ? null : indicationOf(market, before);
+  noteBefore(call, before === null ? null : indicationOf(market, before));
   indications.set(market.index, indication);
   await indications.durable();
   ok(call, indicationOf(market, indication));

@@ -3,6 +3,7 @@ import { MARKET } from '../../shared/api/markets.ts';
 import { EVENT_STAGES, PLATFORM_STAGES, STAGE_STEP } from '../../shared/api/stages.ts';
 import { STAGE_NAMES, type Stage, type StageName } from '../../shared/base/codes.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
+import { noteBefore } from '../http/audited.ts';
 import { ID_PARAM } from '../http/pathParams.ts';
 import { ok, refuse } from '../http/respond.ts';
 import { type CallOf, type Route, route } from '../http/route.ts';
@@ -66,7 +67,7 @@ export function adminStageRoutes(deps: AdminStageDeps): Route[] {
 
 async function stepPlatform(call: CallOf<typeof STEP_PLATFORM>, deps: AdminStageDeps): Promise<void> {
   const { feed, stages, views } = deps;
-  call.before = platformStagesOf(views.markets);
+  noteBefore(call, platformStagesOf(views.markets));
   const refusal = await stages.stepAll(stepOf(call.body));
   if (refusal !== null) return refuse(call, refusal);
   feed.publish('platform_stage', { stage: call.body.stage });
@@ -78,7 +79,7 @@ async function stepEvent(call: CallOf<typeof STEP_EVENT>, deps: AdminStageDeps):
   const event = catalog.eventById(call.params.id);
   if (event === undefined) return refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'event not found' });
   const answer = () => ({ event_id: event.id, stages: stagesOfEvent(event, views.markets) });
-  call.before = answer();
+  noteBefore(call, answer());
   const refusal = await stages.stepEvent(event, stepOf(call.body));
   if (refusal !== null) return refuse(call, refusal);
   feed.publish('event_stage', { event_id: event.id, stage: call.body.stage });
@@ -88,7 +89,7 @@ async function stepEvent(call: CallOf<typeof STEP_EVENT>, deps: AdminStageDeps):
 async function stepMarket(call: CallOf<typeof STEP_MARKET>, deps: AdminStageDeps): Promise<void> {
   const market = requireMarket(call, deps, call.params.id);
   if (market === null) return;
-  call.before = deps.responses.toJson(market);
+  noteBefore(call, deps.responses.toJson(market));
   const refusal = await deps.stages.stepMarket(market, stepOf(call.body));
   if (refusal !== null) return refuse(call, refusal);
   deps.feed.publish('market_stage', { market_id: market.id, stage: call.body.stage });

@@ -4,6 +4,7 @@ import { APPROVAL, APPROVALS, APPROVALS_QUERY } from '../../shared/api/approvals
 import { ERRORS } from '../../shared/base/errors.ts';
 import type { ApprovalEntry } from '../access/approvals.ts';
 import type { Refusal } from '../base/refusal.ts';
+import { noteBefore } from '../http/audited.ts';
 import { ID_PARAM } from '../http/pathParams.ts';
 import { ok, okPage, refuse } from '../http/respond.ts';
 import { type CallOf, type Route, route } from '../http/route.ts';
@@ -63,11 +64,11 @@ export function adminApprovalRoutes(deps: ApprovalDeps): Route[] {
     route(SHOW_APPROVAL, (call) => showApproval(call, deps)),
     route(APPROVE, async (call) => {
       const administrator = call.principal;
-      noteBefore(call, deps);
+      noteApproval(call, deps);
       answerDecided(call, deps, await fourEyes.approve(call.params.id, administrator));
     }),
     route(REJECT, (call) => {
-      noteBefore(call, deps);
+      noteApproval(call, deps);
       answerDecided(call, deps, fourEyes.reject(call.params.id, call.principal));
     }),
   ];
@@ -93,9 +94,9 @@ function showApproval(call: CallOf<typeof SHOW_APPROVAL>, deps: ApprovalDeps): v
 
 type DecisionCall = CallOf<typeof APPROVE | typeof REJECT>;
 
-function noteBefore(call: DecisionCall, deps: ApprovalDeps): void {
+function noteApproval(call: DecisionCall, deps: ApprovalDeps): void {
   const approval = deps.approvals.find(call.params.id);
-  if (approval !== undefined) call.before = approvalOf(approval, deps);
+  if (approval !== undefined) noteBefore(call, approvalOf(approval, deps));
 }
 
 function answerDecided(

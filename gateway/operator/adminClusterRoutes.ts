@@ -1,6 +1,7 @@
 /** The administrator's routes for the cluster (RULES.md 18.10, 18.11). An exchange on one machine has no cluster. */
 import { CLUSTER, HANDED_OVER, NEXT_LEADER } from '../../shared/api/cluster.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
+import { noteBefore } from '../http/audited.ts';
 import { ok, refuse } from '../http/respond.ts';
 import { type CallOf, type Route, route } from '../http/route.ts';
 import type { RouteSpec } from '../http/spec.ts';
@@ -45,7 +46,7 @@ function show(call: CallOf<typeof SHOW>, { cluster }: ClusterDeps): void {
 
 async function promote(call: CallOf<typeof PROMOTE>, { cluster }: ClusterDeps): Promise<void> {
   if (cluster === null) return refuse(call, NO_CLUSTER);
-  call.before = { leader: cluster.state.leader?.member ?? null };
+  noteBefore(call, { leader: cluster.state.leader?.member ?? null });
   const answer = await cluster.askHandOver(call.body.member ?? null);
   if ('refused' in answer) refuse(call, { row: ERRORS.CONFLICT, message: answer.refused });
   else if ('failed' in answer) refuse(call, { row: ERRORS.ENGINE_BUSY });

@@ -11,6 +11,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import type { Approvals } from '../access/approvals.ts';
 import type { OperatorEntry, Operators } from '../access/operators.ts';
+import { noteBefore } from '../http/audited.ts';
 import { ok, okPage, refuse } from '../http/respond.ts';
 import { type CallOf, type Route, route } from '../http/route.ts';
 import type { RouteSpec } from '../http/spec.ts';
@@ -78,7 +79,7 @@ function createOperator(
 function revokeOperator(call: CallOf<typeof REVOKE_OPERATOR>, { operators, clock }: AdminOperatorDeps): void {
   const operator = operators.find(call.params.id);
   if (operator === undefined) return refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'operator not found' });
-  call.before = operatorOf(operator);
+  noteBefore(call, operatorOf(operator));
   ok(call, operatorOf(operators.revoke(operator, clock.nowMs())));
 }
 

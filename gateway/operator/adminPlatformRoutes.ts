@@ -20,6 +20,7 @@ import { E, ERRORS, errorRow, OK } from '../../shared/base/errors.ts';
 import type { Platform } from '../base/platform.ts';
 import type { ContractRotation } from '../chain/contractRotation.ts';
 import { refuseSuccessor } from '../chain/successor.ts';
+import { noteBefore } from '../http/audited.ts';
 import { ok, refuse, refuseField } from '../http/respond.ts';
 import { type CallOf, type Route, route } from '../http/route.ts';
 import { type ApprovalDeps, waitsForSecond } from '../http/secondOperator.ts';
@@ -123,19 +124,19 @@ export function adminPlatformRoutes(deps: AdminPlatformDeps): Route[] {
   return [
     route(SHOW_PLATFORM, (call) => ok(call, statusOf(deps))),
     route(PAUSE, (call) => {
-      call.before = { paused: platform.paused };
+      noteBefore(call, { paused: platform.paused });
       platform.setPaused(true);
       feed.publish('platform_paused', {});
       ok(call, { message: 'platform paused' });
     }),
     route(RESUME, (call) => {
-      call.before = { paused: platform.paused };
+      noteBefore(call, { paused: platform.paused });
       platform.setPaused(false);
       feed.publish('platform_resumed', {});
       ok(call, { message: 'platform resumed' });
     }),
     route(SET_DRILL, (call) => {
-      call.before = { drills: drills.active };
+      noteBefore(call, { drills: drills.active });
       drills.set(call.body.refusal, call.body.enabled);
       feed.publish('drills', { drills: drills.active });
       ok(call, { drills: drills.active });
@@ -180,7 +181,7 @@ async function changeContracts(call: CallOf<typeof CHANGE_CONTRACTS>, deps: Admi
   const refusal = isKnown ? null : await refuseSuccessor(target.exchange, deps.settlementFacts);
   if (refusal !== null) return refuse(call, refusal);
   if (!isKnown && waitsForSecond(call, deps, 'contracts', { kind: 'contracts', ...storedContracts(target) })) return;
-  call.before = contractsOf(contracts.current);
+  noteBefore(call, contractsOf(contracts.current));
   const code = await rotation.rotate(target);
   if (code === OK) ok(call, contractsOf(contracts.current));
   else if (code === E.CONFLICT)

@@ -25,6 +25,7 @@ import { profileOf } from '../account/profileJson.ts';
 import { requireUser } from '../account/requireUser.ts';
 import type { Restrictions } from '../account/restrictions.ts';
 import { toScopeNames } from '../base/scopes.ts';
+import { noteBefore } from '../http/audited.ts';
 import type { Call } from '../http/call.ts';
 import { ID_PARAM } from '../http/pathParams.ts';
 import { ok, okPage, refuse } from '../http/respond.ts';
@@ -153,7 +154,7 @@ function listUsers(call: CallOf<typeof LIST_USERS>, { accounts, accountStates }:
 async function setState(call: CallOf<typeof SET_STATE>, deps: AdminRestrictionDeps): Promise<void> {
   const user = requireUser(call, deps.accounts);
   if (user === null) return;
-  call.before = profileOf(user, deps.accountStates);
+  noteBefore(call, profileOf(user, deps.accountStates));
   const state = ACCOUNT_STATE_NAMES.indexOf(call.body.state) as AccountState;
   answer(call, user, deps, await deps.restrictions.setState(user.index, state));
 }
@@ -177,7 +178,7 @@ async function removed(
   const user = requireUser(call, deps.accounts);
   if (user === null) return;
   const maker = wallet.toLowerCase();
-  call.before = profileOf(user, deps.accountStates);
+  noteBefore(call, profileOf(user, deps.accountStates));
   const sweeping = deps.accounts.ownerOf(maker) === user.index ? remove(maker) : null;
   if (sweeping === null) refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'the account has no such grant' });
   else {

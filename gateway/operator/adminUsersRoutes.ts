@@ -25,6 +25,7 @@ import { profileOf } from '../account/profileJson.ts';
 import { requireUser } from '../account/requireUser.ts';
 import { tryParseNetworks } from '../base/networks.ts';
 import { toScopeMask, toScopeNames } from '../base/scopes.ts';
+import { noteBefore } from '../http/audited.ts';
 import type { Call } from '../http/call.ts';
 import { ID_PARAM } from '../http/pathParams.ts';
 import { ok, refuse, refuseField } from '../http/respond.ts';
@@ -182,7 +183,7 @@ async function addWallet(call: CallOf<typeof ADD_WALLET>, { accounts, accountSta
   const address = call.body.address.toLowerCase();
   const owner = accounts.ownerOf(address);
   if (owner !== 0 && owner !== user.index) return refuseWallet(call);
-  call.before = profileOf(user, accountStates);
+  noteBefore(call, profileOf(user, accountStates));
   if (!accounts.grants.isLinked(address)) accounts.addWallet(user, address);
   await accounts.durable();
   ok(call, profileOf(user, accountStates), 201);

@@ -9,8 +9,10 @@
  *                 answer is OUTCOME_UNKNOWN and the log owes the record (AUDITLOG-3).
  *   AUDITSTAGE-3  No secret field enters a record.
  */
+import { assert } from '../../shared/base/assert.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import type { Administrator } from '../base/principal.ts';
+import type { Audited } from '../http/audited.ts';
 import type { Call } from '../http/call.ts';
 import { refuse } from '../http/respond.ts';
 import { changedMembers, toDetail, withoutSecrets } from './auditDetail.ts';
@@ -42,10 +44,12 @@ export class AuditStage {
   /** Records the attempt. Returns false if the request has been refused instead. */
   async admit(call: Call, administrator: Administrator): Promise<boolean> {
     const { log, isInForce } = this.#options;
+    const { audited } = call;
+    assert(audited !== null, 'auditStage: the call of an administrator');
     const attempt: Attempt = {
       operator: administrator.name,
       operator_id: administrator.operatorId,
-      address: call.address,
+      address: audited.address,
       method: call.method,
       path: call.path,
     };
@@ -57,8 +61,8 @@ export class AuditStage {
       refuse(call, { row: ERRORS.ENGINE_BUSY, message: 'the audit log cannot be written' });
       return false;
     }
-    call.recordResult = (status, json, whenRecorded) => {
-      const result = { event: 'result', of, ...attempt, status, ...statesOf(call, status, json) };
+    audited.recordResult = (status, json, whenRecorded) => {
+      const result = { event: 'result', of, ...attempt, status, ...statesOf(audited, status, json) };
       log.append(result, true).then(
         () => whenRecorded(true),
         () => whenRecorded(false),
@@ -73,8 +77,8 @@ export class AuditStage {
 /**
  * Returns the error of a refused request; of a change the state after it, and the state before if the handler knows it.
  */
-function statesOf({ before, recordedAnswer }: Call, status: number, json: string): object {
-  if (recordedAnswer !== null && status < FIRST_ERROR_STATUS) return { after: recordedAnswer };
+function statesOf({ before, answer: noted }: Audited, status: number, json: string): object {
+  if (noted !== null && status < FIRST_ERROR_STATUS) return { after: noted };
   const answer = toDetail(json);
   if (status >= FIRST_ERROR_STATUS) return { code: answer?.['code'], error: answer?.['error'] };
   const earlier = before === null ? null : toDetail(typeof before === 'string' ? before : JSON.stringify(before));

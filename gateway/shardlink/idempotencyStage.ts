@@ -104,6 +104,7 @@ class Hold implements IdempotencyHold {
   readonly #answers: AnswerStore;
   readonly #isDiskLow: () => boolean;
   readonly #call: Call;
+  #isUnresolved = false;
 
   constructor(
     answers: AnswerStore,
@@ -122,10 +123,14 @@ class Hold implements IdempotencyHold {
     this.mayHaveRun = stored !== null;
   }
 
+  leaveUnresolved(): void {
+    this.#isUnresolved = true;
+  }
+
   toStore(reply: StoredReply, storable: Storable): StoredReply | null {
     if ((this.#isCancel || !this.#call.dispatched) && this.#isDiskLow()) return null;
     // The key must stay bound to this payload while it is unknown whether the request was carried out.
-    if (this.#call.isOutcomeUnknown) return { status: UNRESOLVED, body: '' };
+    if (this.#isUnresolved) return { status: UNRESOLVED, body: '' };
     // HOLD-4
     if (this.mayHaveRun && !this.#call.dispatched) return null;
     if (storable === 'never' || (storable === 'batch' && !this.#isBatch)) return null;

@@ -15,7 +15,7 @@ import { bytesToUuid, HASH_BYTES, toHex } from '../../shared/base/hex.ts';
 import { ANY_COMMAND, BOTH_OUTCOMES, CANCEL_TOMBSTONE, REPLACE_MODE } from '../../shared/wire/commands.ts';
 import { ENTRY, ENTRY_LENGTHS, ENTRY_VERSION, MARKET_CANCEL } from '../../shared/wire/entry.ts';
 import { type Invalid, type Refusal, retryAfterOf } from '../base/refusal.ts';
-import { type AnswerBody, type AnswerOptions, Call, type Transport } from '../http/call.ts';
+import { type AnswerBody, type AnswerOptions, Call, Transport } from '../http/call.ts';
 import { errorFields } from '../http/respond.ts';
 import type { RouteRow } from '../http/stages.ts';
 import type { Catalog } from '../markets/catalog.ts';
@@ -106,9 +106,9 @@ export class BinaryEntry {
       this.#options.clock.nowMs(),
       calls,
     );
-    call.forwardedFor = connection.origin.forwardedFor;
+    transport.forwardedFor = connection.origin.forwardedFor;
     call.params = request.params ?? NO_FIELDS;
-    call.givenBody = { value: request.value, invalid: request.invalid };
+    call.ahead = { kind: 'record', value: request.value, invalid: request.invalid };
     if (request.record !== undefined) this.#setOrderHeaders(call, request.record, request);
     connection.ordersInFlight++;
     calls.runLoggedIn(call, this.#rowOf(request.route), connection.principal);
@@ -186,13 +186,14 @@ export function refuseFrame(connection: BinaryConnection, refusal: Refusal): voi
 }
 
 /** One record of a client; its answer carries the record's request id. */
-class RecordTransport implements Transport, AcceptedSink {
+class RecordTransport extends Transport implements AcceptedSink {
   readonly response = null;
   readonly #connection: BinaryConnection;
   readonly #requestId: number;
   readonly #isReplacement: boolean;
 
   constructor(connection: BinaryConnection, requestId: number, isReplacement: boolean) {
+    super();
     this.#connection = connection;
     this.#requestId = requestId;
     this.#isReplacement = isReplacement;

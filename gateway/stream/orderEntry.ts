@@ -10,7 +10,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import type { AccountPrincipal } from '../base/principal.ts';
 import { type Refusal, retryAfterOf } from '../base/refusal.ts';
-import { type AnswerBody, type AnswerOptions, Call, type CallHost, type Transport } from '../http/call.ts';
+import { type AnswerBody, type AnswerOptions, Call, type CallHost, Transport } from '../http/call.ts';
 import { errorFields } from '../http/respond.ts';
 import type { RouteRow } from '../http/stages.ts';
 import { type OrderData, type OrderRequest, toOrderRequest } from './entryActions.ts';
@@ -47,7 +47,7 @@ export class OrderEntry {
   }
 
   request(connection: OrderConnection, { id, data }: OrderMessage): void {
-    this.#take(connection, id, toOrderRequest(data), undefined);
+    this.#take(connection, id, toOrderRequest(data), null);
   }
 
   /** @returns false if the message cannot be scanned as an order to place: then nothing is done */
@@ -58,7 +58,7 @@ export class OrderEntry {
     return true;
   }
 
-  #take(connection: OrderConnection, id: RequestId, request: OrderRequest, scanned: MessageBody | undefined): void {
+  #take(connection: OrderConnection, id: RequestId, request: OrderRequest, scanned: MessageBody | null): void {
     const { principal } = connection;
     if (principal === null) this.#refuse(connection, id, ANONYMOUS);
     else if (connection.ordersInFlight >= MAX_ORDERS_IN_FLIGHT) this.#refuse(connection, id, TOO_MANY_IN_FLIGHT);
@@ -70,17 +70,16 @@ export class OrderEntry {
     principal: AccountPrincipal,
     id: RequestId,
     request: OrderRequest,
-    scanned: MessageBody | undefined,
+    scanned: MessageBody | null,
   ): void {
     const { method, path } = request.route;
     const calls = this.#options.calls();
     const transport = new MessageTransport(connection, id);
     const call = new Call(transport, method, request.path, request.query, this.#options.clock.nowMs(), calls);
-    call.forwardedFor = connection.origin.forwardedFor;
+    transport.forwardedFor = connection.origin.forwardedFor;
     call.params = request.params;
     call.idempotencyKey = request.idempotencyKey;
-    call.deadline = request.deadline;
-    call.givenBody = { value: request.body, scanned };
+    call.ahead = { kind: 'message', value: request.body, deadline: request.deadline, scanned };
     // A repeat over HTTP is the same request if its body is this text (RULES.md 8.15).
     if (request.idempotencyKey !== '') call.bodyBytes = Buffer.from(JSON.stringify(request.body));
     connection.ordersInFlight++;
@@ -94,12 +93,13 @@ export class OrderEntry {
 }
 
 /** The message of one call; its answer carries the message's id. */
-class MessageTransport implements Transport {
+class MessageTransport extends Transport {
   readonly response = null;
   readonly #connection: OrderConnection;
   readonly #id: RequestId;
 
   constructor(connection: OrderConnection, id: RequestId) {
+    super();
     this.#connection = connection;
     this.#id = id;
   }

@@ -73,22 +73,22 @@ function issueTicket(call: CallOf<typeof ISSUE_TICKET>, { tickets, clock }: Stre
 
 function upgrade(call: CallOf<typeof OPEN_STREAM>, deps: StreamDeps): void {
   const { stream, trustProxy } = deps;
-  const { response } = call;
-  if (call.upgrade === null || call.announcedBytes !== 0) {
+  const { response, transport } = call;
+  if (transport.upgrade === null || call.headers.bodyBytes !== 0) {
     const details = { field: 'upgrade', rule: 'required', value: 'websocket' };
     refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'a WebSocket upgrade is expected here', details });
     return;
   }
   const principal = holderOf(call, deps);
   if (principal === undefined) return;
-  const protocol = protocolOf(call.upgrade.protocol);
+  const protocol = protocolOf(transport.upgrade.protocol);
   if (protocol !== '' && principal === null)
     return refuse(call, { row: ERRORS.MISSING_API_KEY_HEADERS, details: { step: 'headers' } });
   if (!call.aborted) {
-    const { key, extensions, context } = call.upgrade;
-    const { forwardedFor } = call;
+    const { key, extensions, context } = transport.upgrade;
+    const { forwardedFor } = transport;
     // The bytes of uWebSockets.js are valid for this turn.
-    const peer = call.transport.peer().slice();
+    const peer = transport.peer().slice();
     const origin = { subject: clientSubject(peer, forwardedFor, trustProxy), peer, forwardedFor };
     const data = { connection: stream.connection(principal, origin, protocol !== '') };
     // `cork` is not used: after a turn of the event loop, for example while waiting for a counter, it would take the

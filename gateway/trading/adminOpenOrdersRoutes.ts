@@ -2,6 +2,7 @@
 import { OPEN_ORDER_BOUNDS, OPEN_ORDER_BOUNDS_BODY, type OpenOrderBounds } from '../../shared/api/accounts.ts';
 import type { Accounts } from '../account/accounts.ts';
 import { requireUser } from '../account/requireUser.ts';
+import { noteBefore } from '../http/audited.ts';
 import { ID_PARAM } from '../http/pathParams.ts';
 import { ok } from '../http/respond.ts';
 import { type Route, route } from '../http/route.ts';
@@ -48,7 +49,7 @@ export function adminOpenOrderRoutes({ accounts, openOrderBounds }: AdminOpenOrd
       const user = requireUser(call, accounts);
       if (user === null) return;
       const { max_open_orders: inAll, max_open_orders_per_market: inMarket } = call.body;
-      call.before = boundsOf(user.index);
+      noteBefore(call, boundsOf(user.index));
       openOrderBounds.set(user.index, { inAll, inMarket });
       ok(call, boundsOf(user.index));
     }),

@@ -113,7 +113,7 @@ class Rows {
     // A batch of which nothing was carried out counts as refused, whatever its status.
     if (this.#failed === this.#rows.length) this.#call.refusedAs = refusal.row;
     // A retry of the same request finds out the outcome of this row.
-    if (refusal.row === ERRORS.OUTCOME_UNKNOWN) this.#call.isOutcomeUnknown = true;
+    if (refusal.row === ERRORS.OUTCOME_UNKNOWN) this.#call.idempotencyHold?.leaveUnresolved();
     this.succeed(index, JSON.stringify({ ...name, status: 'failed', ...errorFields(refusal) }));
   }
 }
@@ -176,7 +176,7 @@ function cancelHandler({ engine, views, queries, onError }: BatchDeps): Handler<
       if (!found.ok) report(E.OUTCOME_UNKNOWN, of);
       else report(found.value ? OK : E.ORDER_NOT_CANCELLABLE, of);
     } catch (error) {
-      of.call.isOutcomeUnknown = true;
+      of.call.idempotencyHold?.leaveUnresolved();
       onError(error, of.call);
     }
   };

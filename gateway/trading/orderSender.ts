@@ -204,7 +204,7 @@ export class OrderSender {
         sent.placed(placed);
       } else sent.refused({ row: ERRORS.OUTCOME_UNKNOWN });
     } catch (error) {
-      sent.call.isOutcomeUnknown = true;
+      sent.call.idempotencyHold?.leaveUnresolved();
       this.#deps.onError(error, sent.call);
     }
   }
@@ -240,7 +240,7 @@ export class OrderSender {
       else if (sent.old === null) sent.placed(found.value);
       else await this.#findEnded(sent, sent.old, found.value);
     } catch (error) {
-      call.isOutcomeUnknown = true;
+      call.idempotencyHold?.leaveUnresolved();
       this.#deps.onError(error, call);
     }
   }

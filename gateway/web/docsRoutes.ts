@@ -27,6 +27,6 @@ export function documentRoutes(files: DocumentFiles): Route[] {
 /** The path of the request is in the list, or there is no such document. */
 async function show(call: Call, files: DocumentFiles): Promise<void> {
   const file = await files.file(call.path);
-  if (file === undefined) okFile(call, await files.notFound(), call.acceptEncoding, NOT_FOUND);
-  else okFile(call, file, call.acceptEncoding);
+  if (file === undefined) okFile(call, await files.notFound(), call.headers.acceptEncoding, NOT_FOUND);
+  else okFile(call, file, call.headers.acceptEncoding);
 }

@@ -93,7 +93,7 @@ const LOAD_FILE = {
 
 export function pageRoutes(files: PageFiles): Route[] {
   const show = (name: DocumentName) => {
-    return async (call: Call): Promise<void> => okFile(call, await files.document(name), call.acceptEncoding);
+    return async (call: Call): Promise<void> => okFile(call, await files.document(name), call.headers.acceptEncoding);
   };
   const showPage = show('trading');
   return [
@@ -114,5 +114,5 @@ export function pageRoutes(files: PageFiles): Route[] {
 async function loadFile(call: CallOf<typeof LOAD_FILE>, files: PageFiles): Promise<void> {
   const file = await files.file(call.params.file);
   if (file === undefined) refuse(call, { row: ERRORS.PATH_NOT_FOUND });
-  else okFile(call, file, call.acceptEncoding);
+  else okFile(call, file, call.headers.acceptEncoding);
 }

@@ -1,6 +1,7 @@
 /** A request as the stages after the body see it, without a socket: the answer is kept here. */
 import type { HttpResponse } from 'uWebSockets.js';
 import type { Role } from '../../gateway/base/role.ts';
+import { Audited } from '../../gateway/http/audited.ts';
 import { Call, type HeldChanges } from '../../gateway/http/call.ts';
 import { HttpTransport } from '../../gateway/http/httpTransport.ts';
 import { apiKey } from './apiKeys.ts';
@@ -49,6 +50,7 @@ export class TestCall {
     const host = { ...callHost(resolve, changes), role, ...(id === undefined ? {} : { nextRequestId: () => id }) };
     this.call = new Call(new HttpTransport(response), method, path, query, 0, host);
     this.call.principal = apiKey(account);
+    this.call.audited = new Audited('192.0.2.1');
     this.call.idempotencyKey = idempotencyKey;
     if (body === undefined) return;
     this.call.body = body;

@@ -43,8 +43,8 @@ export const REQUEST_FAULTS: readonly Fault[] = [
   {
     name: 'an order of a scanned message is forgotten on the way to its route',
     file: 'gateway/stream/orderEntry.ts',
-    search: 'call.givenBody = { value: request.body, scanned };',
-    replace: 'call.givenBody = { value: request.body };',
+    search: 'deadline: request.deadline, scanned };',
+    replace: 'deadline: request.deadline, scanned: null };',
     caughtBy: 'test/api/socketOrders.test.ts',
   },
   {
@@ -64,15 +64,15 @@ export const REQUEST_FAULTS: readonly Fault[] = [
   {
     name: 'a call that a front has read and that has waited is read from memory that is used again',
     file: 'gateway/http/stages.ts',
-    search: '    call.byFront = null;\n',
-    replace: '',
+    search: "if (ahead === null || ahead.kind === 'front') return null;",
+    replace: "if (ahead === null || ahead.kind === 'front') return ahead;",
     caughtBy: 'test/unit/gateway/http/stages.test.ts',
   },
   {
     name: 'an order on a socket that waits for a shared counter becomes the next one that is read',
     file: 'gateway/http/stages.ts',
-    search: 'scanned: givenBody.scanned.kept() };',
-    replace: 'scanned: givenBody.scanned };',
+    search: 'return { ...ahead, scanned: ahead.scanned.kept() };',
+    replace: 'return ahead;',
     caughtBy: 'test/unit/gateway/http/stages.test.ts',
   },
   {
@@ -134,8 +134,8 @@ export const REQUEST_FAULTS: readonly Fault[] = [
   {
     name: 'a long answer that is the last on its connection leaves it open',
     file: 'gateway/http/respond.ts',
-    search: 'if (call.closesConnection) longAnswers.collect(',
-    replace: "if (call.closesConnection && text === '') longAnswers.collect(",
+    search: 'if (call.transport.closesConnection) longAnswers.collect(',
+    replace: "if (call.transport.closesConnection && text === '') longAnswers.collect(",
     caughtBy: SERVER,
   },
   {
@@ -190,7 +190,7 @@ export const REQUEST_FAULTS: readonly Fault[] = [
   {
     name: 'a key is free again while the log does not hold what its request has changed',
     file: 'gateway/http/respond.ts',
-    search: '      call.isOutcomeUnknown = true;\n      record(',
+    search: '      call.idempotencyHold?.leaveUnresolved();\n      record(',
     replace: '      record(',
     caughtBy: 'test/unit/gateway/http/heldChanges.test.ts',
   },
@@ -246,7 +246,7 @@ export const REQUEST_FAULTS: readonly Fault[] = [
   {
     name: 'a batch with a row of unknown outcome is kept for good',
     file: 'gateway/trading/batchesRoutes.ts',
-    search: '    if (refusal.row === ERRORS.OUTCOME_UNKNOWN) this.#call.isOutcomeUnknown = true;\n',
+    search: '    if (refusal.row === ERRORS.OUTCOME_UNKNOWN) this.#call.idempotencyHold?.leaveUnresolved();\n',
     replace: '',
     caughtBy: 'test/unit/gateway/trading/batchesRoutes.test.ts',
   },

@@ -10,6 +10,8 @@ import { assertClean, assertNone, importsOf, linesLike, production, type Source,
 
 const MAX_COLUMNS = 120;
 const MAX_SOURCE_LINES = 400;
+/** What more a request has belongs to its headers, its transport, its moments or its record. */
+const MAX_CALL_FIELDS = 30;
 /** These keep counts in memory, no table of control.db. */
 const NO_STORES = ['counterStore', 'redisCounterStore'].map((name) => `gateway/access/${name}.ts`);
 
@@ -20,6 +22,13 @@ test('no line is wider than 120 columns', () => {
 
 test('no source file outgrows one idea', () => {
   assertClean(production, ({ lines }) => (lines.length > MAX_SOURCE_LINES ? [`${lines.length} lines`] : []));
+});
+
+test('a call has at most thirty fields', () => {
+  const text = production.find(({ path }) => path === 'gateway/http/call.ts')?.text ?? '';
+  const body = /^export class Call \{$.*?^\}$/ms.exec(text)?.[0] ?? '';
+  const fields = body.match(/^ {2}(?:readonly )?#?\w+(?=:| =)/gm) ?? [];
+  assert.ok(fields.length > 0 && fields.length <= MAX_CALL_FIELDS, `${fields.length} fields`);
 });
 
 test('rooms import only the rooms that the table lists for them, and all of those', () => {

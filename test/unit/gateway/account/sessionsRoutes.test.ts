@@ -29,7 +29,6 @@ function open() {
   const run = (method: string, path: string, more: { body?: object; id?: string; account?: number } = {}): TestCall => {
     const sent = new TestCall({ method, path, body: more.body ?? {}, account: more.account ?? 1 });
     sent.call.params = { id: more.id };
-    sent.call.browser = { cookie: '', origin: '', fetchSite: '', contentType: '', userAgent: '' };
     const route = routes.find((each) => each.method === method && each.path === path)!;
     void route.handler(sent.call);
     return sent;

@@ -37,7 +37,7 @@ async function ask(path: string, found: object, { asksFirst = false, query = {} 
   call.call.params = { id: TRADE.toUpperCase() };
   call.call.query = { cursor: 0, limit: 50, ...query };
   await route.handler(call.call);
-  return { status: call.status, json: call.json, before: call.call.before, asked };
+  return { status: call.status, json: call.json, before: call.call.audited!.before, asked };
 }
 
 test('failed trades are listed with the ids that the API knows', async () => {

@@ -84,7 +84,7 @@ const ROUTES: readonly Route[] = [
     ...SPEC,
     path: '/ws',
     handler: (call) => {
-      const { key, protocol, extensions, context } = call.upgrade!;
+      const { key, protocol, extensions, context } = call.transport.upgrade!;
       call.response.upgrade({}, key, protocol, extensions, context);
       call.answered = true;
       call.host.onAnswered(call);

@@ -359,7 +359,7 @@ function echo(): Echo {
 }
 
 const UPGRADE = route('GET', '/ws', (call) => {
-  const { key, protocol, extensions, context } = call.upgrade!;
+  const { key, protocol, extensions, context } = call.transport.upgrade!;
   call.response.upgrade({}, key, protocol, extensions, context);
   call.answered = true;
   call.host.onAnswered(call);

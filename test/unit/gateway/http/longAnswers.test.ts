@@ -37,7 +37,7 @@ class Desk {
       },
       close: () => {
         client.isClosed = true;
-        call.onGone?.();
+        call.transport.onGone?.();
       },
     });
     this.answers.continue(call, rowsOf(pieces), reads);
@@ -88,7 +88,7 @@ test('an answer whose client goes away leaves the others of its account going on
   const gone = desk.open('gone', ANN, 5);
   desk.open('stays', ANN, 2);
   desk.open('b', BOB, 1);
-  gone.call.onGone!();
+  gone.call.transport.onGone!();
   assert.equal(desk.answers.underway, 2);
   assert.deepEqual(await desk.turns(6), ['stays', 'b ends', 'stays ends']);
   assert.equal(desk.answers.underway, 0);
@@ -129,7 +129,7 @@ test('an account has eight answers under way, and another account is not held up
   }
   assert.ok(!desk.answers.admits(first.call));
   assert.ok(desk.answers.admits(new TestCall({ method: 'GET', path: '/long', account: BOB }).call));
-  first.call.onGone!();
+  first.call.transport.onGone!();
   assert.ok(desk.answers.admits(first.call));
 });
 
@@ -143,7 +143,7 @@ test('an answer whose rows fail is cut off, so that its client sees that it is n
     },
   };
   const broken = desk.open('broken', BOB, 1, false);
-  broken.call.onGone!();
+  broken.call.transport.onGone!();
   desk.answers.continue(broken.call, rows, true);
   assert.deepEqual(await desk.turns(6), ['fails', 'fails', 'fails ends']);
   assert.deepEqual([desk.errors, broken.isClosed, failing.isClosed], [[failure], true, false]);
@@ -179,7 +179,7 @@ test('an answer whose next rows never come is cut off; one whose client has gone
     const [rows, come] = awaitedRows('a', 'b');
     desk.answers.continue(client.call, rows, true);
     assert.deepEqual(await desk.turns(2), ['cut']);
-    if (isGone) client.call.onGone!();
+    if (isGone) client.call.transport.onGone!();
     come.reject(failure);
     assert.deepEqual(await desk.turns(2), []);
     assert.deepEqual([desk.errors, client.isClosed], isGone ? [[], false] : [[failure], true]);

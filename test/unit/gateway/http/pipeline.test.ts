@@ -390,7 +390,7 @@ test('administrators need their token and the role; refusals are counted by reas
     }),
     audit: {
       admit: (call, { name }) => {
-        admitted.push(`${name} ${call.method} ${call.path} from ${call.address}`);
+        admitted.push(`${name} ${call.method} ${call.path} from ${call.audited?.address}`);
         void verdict.then(
           (isAdmitted) => isAdmitted || refuse(call, { row: ERRORS.ENGINE_BUSY }),
           () => {},
@@ -538,7 +538,7 @@ test('a client that leaves early is counted once, without a status if no handler
   const [received, released, gone] = [0, 1, 2].map(() => Promise.withResolvers<void>());
   const held = row('GET', '/held', 'public', {
     handler: async (call) => {
-      call.onGone = () => gone.resolve();
+      call.transport.onGone = () => gone.resolve();
       received.resolve();
       await released.promise;
       ok(call, {});

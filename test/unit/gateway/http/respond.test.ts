@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { RequestHeaders } from '../../../../gateway/http/headers.ts';
 import type { IdempotencyHold, StoredReply } from '../../../../gateway/http/hold.ts';
 import { okBytes } from '../../../../gateway/http/respond.ts';
 import { TestCall } from '../../../support/calls.ts';
@@ -7,7 +8,7 @@ import { TestCall } from '../../../support/calls.ts';
 test('bytes that change after an answer was given are sent as they were, at once and in the next turn', async () => {
   for (const closesConnection of [false, true]) {
     const asked = new TestCall({ method: 'GET', path: '/v1/markets' });
-    asked.call.closesConnection = closesConnection;
+    asked.call.transport.closesConnection = closesConnection;
     const bytes = Buffer.from('{"timestamp":1}');
     okBytes(asked.call, bytes);
     bytes.write('{"timestamp":2}');
@@ -45,7 +46,9 @@ test('every answer has the id of its own request, on connections that stay open 
     ['00000000000000c3', true],
   ] as const) {
     const asked = new TestCall({ method: 'GET', path: '/v1/markets', id });
-    asked.call.isKeptAlive = isKeptAlive;
+    const headers = new RequestHeaders();
+    headers.isKeptAlive = isKeptAlive;
+    asked.call.headers = headers;
     okBytes(asked.call, Buffer.from('{}'));
     await asked.answered;
     texts.push(asked.headers.get('Content-Type')!);

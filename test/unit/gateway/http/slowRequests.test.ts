@@ -13,11 +13,7 @@ const CALL = {
   status: 200,
   principal: { kind: 'apiKey', accountIndex: 7, userId: 'user-7', keyId: 'key-secret' },
   aborted: false,
-  arrivedUs: 1000,
-  completeUs: 1250,
-  identifiedUs: 1300,
-  handledUs: 1400,
-  answeredUs: 2_001_400,
+  moments: { arrivedUs: 1000, completeUs: 1250, identifiedUs: 1300, handledUs: 1400, answeredUs: 2_001_400 },
 } as unknown as Call;
 
 function rig(thresholdMs: number) {
@@ -53,7 +49,8 @@ test('a threshold of 0 logs nothing; a request that came to no answer has the st
   assert.deepEqual(never.lines, []);
   const { slow, lines } = rig(1);
   const gone = { ...CALL, id: 'x', aborted: true, status: 0, route: null, principal: { kind: 'anonymous' } };
-  slow.ended({ ...gone, identifiedUs: 0, handledUs: 0, answeredUs: 0 } as unknown as Call, 3);
+  const moments = { ...CALL.moments, identifiedUs: 0, handledUs: 0, answeredUs: 0 };
+  slow.ended({ ...gone, moments } as unknown as Call, 3);
   assert.deepEqual(lines, [
     {
       request_id: 'x',

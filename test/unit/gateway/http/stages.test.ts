@@ -53,9 +53,9 @@ function callReadByFront(scanned: object | null) {
   );
   const memory = Buffer.from(BODY);
   const asked = new TestCall({ method: 'POST', path: '/place' });
-  const byFront: ReadByFront = { headers: new RequestHeaders(), body: memory, verifiedWith: 1, scanned };
+  const byFront: ReadByFront = { kind: 'front', headers: new RequestHeaders(), body: memory, verifiedWith: 1, scanned };
   asked.call.bodyBytes = memory;
-  asked.call.byFront = byFront;
+  asked.call.ahead = byFront;
   const proceedIf = (passage: Passage): void => stages.proceedIf(passage, asked.call, toRow(placing, false));
   return { asked, memory, given, proceedIf };
 }
@@ -91,9 +91,8 @@ test('a call that has waited for a shared counter keeps a copy of its body, and 
 
 test('an order that a socket has read waits for a shared counter in memory of its own', async () => {
   const { asked, given, proceedIf } = callReadByFront(null);
-  asked.call.byFront = null;
   const kept = { kept: () => assert.fail('it is kept once') };
-  asked.call.givenBody = { value: {}, scanned: { kept: () => kept } };
+  asked.call.ahead = { kind: 'message', value: {}, deadline: '', scanned: { kept: () => kept } };
   const counted = Promise.withResolvers<boolean>();
   proceedIf(counted.promise);
   counted.resolve(true);

@@ -35,5 +35,5 @@ test('a body of too many lines is refused before any is carried out; another is 
   assert.deepEqual(imported.map(String), [body]);
   const { lines: _, ...counts } = REPORT;
   const sha256 = createHash('sha256').update(body).digest('hex');
-  assert.deepEqual(accepted.call.recordedAnswer, { ...counts, bytes: body.length, sha256 });
+  assert.deepEqual(accepted.call.audited!.answer, { ...counts, bytes: body.length, sha256 });
 });

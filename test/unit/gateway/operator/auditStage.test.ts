@@ -2,6 +2,7 @@ import type { HttpResponse } from 'uWebSockets.js';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BOOTSTRAP } from '../../../../gateway/base/principal.ts';
+import { Audited, noteBefore } from '../../../../gateway/http/audited.ts';
 import { Call } from '../../../../gateway/http/call.ts';
 import { HttpTransport } from '../../../../gateway/http/httpTransport.ts';
 import { ok } from '../../../../gateway/http/respond.ts';
@@ -49,7 +50,7 @@ class Rig {
       ...unused,
     };
     const call = new Call(new HttpTransport(response), 'POST', '/admin/users', null, 0, host);
-    call.address = '192.0.2.1';
+    call.audited = new Audited('192.0.2.1');
     call.body = body;
     return call;
   }
@@ -91,7 +92,7 @@ test('secrets are hidden at any depth, in requests and in answers', async () => 
   const rig = new Rig(2);
   const call = rig.call({ keys: [{ secret: 'one', id: 1 }], token: 'two' });
   await rig.stage.admit(call, BOOTSTRAP);
-  call.before = { passphrase: 'three', name: 'old' };
+  noteBefore(call, { passphrase: 'three', name: 'old' });
   ok(call, { passphrase: 'four', name: 'new', inner: { token: 'five' } });
   await settled();
   const text = JSON.stringify(rig.records);

@@ -112,7 +112,7 @@ test('a key that is no UUID is refused, and none is let in while answers cannot 
 function deskAfterCrash(): Desk {
   const desk = new Desk();
   const { asked } = desk.ask();
-  asked.call.isOutcomeUnknown = true;
+  asked.call.idempotencyHold?.leaveUnresolved();
   ok(asked.call, { n: 1 });
   desk.stage.release(asked.call);
   return desk;
