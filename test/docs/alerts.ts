@@ -7,7 +7,7 @@ export const ALERTS_FILE = new URL('../../gateway/web/browser/ops/alerts.ts', im
 const EXPORT = 'export';
 const HEAD = `/**
  * The alerts of data/deploy/prometheus/rules.yml: how urgent each is, the section of incidents.md that says what to do,
- * and its bound. \`npm run docs\` writes this file.
+ * its bound, and for how long it has to hold. \`npm run docs\` writes this file.
  */
 ${EXPORT} type Alert = {
   /** \`page\` needs a person now, \`ticket\` within a working day. */
@@ -15,10 +15,12 @@ ${EXPORT} type Alert = {
   readonly runbook: string;
   /** The number that the alert compares with; null if it compares with a metric. */
   readonly bound: number | null;
+  /** It rings when its condition has held for this long. */
+  readonly lastsSec: number;
 };
 
-const alert = (severity: Alert['severity'], runbook: string, bound: number | null): Alert => {
-  return { severity, runbook, bound };
+const alert = (severity: Alert['severity'], runbook: string, bound: number | null, lastsSec = 0): Alert => {
+  return { severity, runbook, bound, lastsSec };
 };
 
 ${EXPORT} const ALERTS = {
@@ -29,7 +31,10 @@ const BOUND = /[<>=]=? *((?:[\d.]+(?:e\d+)?)(?: \* [\d.]+(?:e\d+)?)*)(?![\d.]*[a
 export function alertsFile(): string {
   const rows = alertRules()
     .filter(({ severity }) => severity !== 'none')
-    .map(({ name, severity, anchor, expr }) => `  ${name}: alert('${severity}', '${anchor}', ${boundOf(expr)}),\n`);
+    .map(({ name, severity, anchor, expr, forSec }) => {
+      const lasts = forSec === 0 ? '' : `, ${forSec}`;
+      return `  ${name}: alert('${severity}', '${anchor}', ${boundOf(expr)}${lasts}),\n`;
+    });
   return `${HEAD}${rows.join('')}};\n`;
 }
 

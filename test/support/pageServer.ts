@@ -2,7 +2,9 @@
  * The server that the tests of the pages share (together.ts), with providers for signing in and for cashing out. Pages
  * stay open over a restart, so its port is chosen and not the system's: a new start listens where the last one did.
  */
+import { join } from 'node:path';
 import { after } from 'node:test';
+import { temporaryDirectory } from './directory.ts';
 import { freePort } from './freePort.ts';
 import { CLIENT } from './oidcServer.ts';
 import { type ProviderServer, startProvider } from './providerServer.ts';
@@ -44,6 +46,7 @@ async function start(): Promise<PageServer> {
     OIDC_HOUSE_CLIENT_ID: CLIENT.clientId,
     OIDC_HOUSE_CLIENT_SECRET: CLIENT.clientSecret,
     ...SANDBOX,
+    BACKUP_TARGET: join(temporaryDirectory(), 'backups'),
   };
   return { server: await startServer({ after }, env), env, house };
 }

@@ -81,7 +81,7 @@ function Pending({ approval, operator, client, onDone }: PendingProps): VNode {
     <p class="actions">
       <${Action} ...${action} label="Approve" isDangerous closed=${isOwn ? 'Another operator has to approve it.' : null}
         run=${() => client.approve(approval.id)} confirm=${`It is carried out at once: ${requestOf(approval)}.`} />
-      <${Action} ...${action} label="Reject" confirm="Nothing is carried out."
+      <${Action} ...${action} label="Reject" confirm=${`Nothing is carried out: ${requestOf(approval)}.`}
         run=${() => client.reject(approval.id)} />
     </p>
   </li>`;

@@ -16,11 +16,12 @@ import { clientWith, keepToken, keptToken } from './access.ts';
 import { AccountsView } from './accountsView.ts';
 import { ApprovalsView } from './approvalsView.ts';
 import { AuditView } from './auditView.ts';
+import { Changed } from './changed.ts';
 import { FiatView } from './fiatView.ts';
 import { LoginView } from './loginView.ts';
 import { MarketsView } from './marketsView.ts';
+import { useProblems } from './nowProblems.ts';
 import { Overview } from './overview.ts';
-import { problemsOf } from './problems.ts';
 import { type Reports, useReports } from './reports.ts';
 import type { ViewProps } from './view.ts';
 
@@ -66,7 +67,8 @@ function Desk({ token, onLeave }: DeskProps): VNode {
   const main = useRef<HTMLElement>(null);
   useWhole(main, section.id);
   const backups = useLoaded<BackupReport>('backups', () => client.backups(), BACKUPS_SECONDS).value;
-  const bad = problemsOf(reports.samples, reports.error, backups).filter(({ level }) => level === 'bad').length;
+  const problems = useProblems(reports, backups);
+  const bad = problems.filter(({ level }) => level === 'bad').length;
   // The tab shows it too: the page is mostly in the background until something happens.
   useEffect(() => {
     document.title = bad === 0 ? TITLE : `(${bad}) ${TITLE}`;
@@ -96,8 +98,9 @@ function Desk({ token, onLeave }: DeskProps): VNode {
         last === null
           ? html`<${ToCome} error=${reports.error} lines=${10} />`
           : html`<${View} client=${client} operator=${last.operator} reports=${reports} last=${last}
-              backups=${backups} />`
+              backups=${backups} problems=${problems} />`
       }
+      <${Changed} />
     </main>
   `;
 }

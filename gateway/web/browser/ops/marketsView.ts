@@ -84,7 +84,7 @@ function MarketPanel({ id, client, operator }: ViewProps & { readonly id: string
         market.status === 'locked'
           ? html`<${Action} ...${action} label="Resume the market"
               run=${() => client.patchMarket(id, { status: 'active' })}
-              confirm="Orders are accepted again in this market." />`
+              confirm=${`Orders are accepted again in this market. ${keptInMarket(within)}`} />`
           : html`<${Action} ...${action} label="Pause the market" isDangerous
               closed=${market.status === 'active' ? null : `The market is ${market.status}.`}
               run=${() => client.patchMarket(id, { status: 'locked' })}

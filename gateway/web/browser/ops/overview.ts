@@ -4,13 +4,13 @@ import type { TargetedEvent, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { BackupReport, StageStep } from '../../../../shared/client/types.ts';
 import { Action } from './action.ts';
+import { ALERTS, type Alert } from './alerts.ts';
 import { Chart } from './chart.ts';
 import { ClusterPanel } from './clusterPanel.ts';
 import { backingUp, keptByStep, pausing, resuming } from './consequences.ts';
 import { earlier, rate, total } from './measure.ts';
-import { bytes, count, perSecond, seconds, share } from './numbers.ts';
-import type { Level, Problem } from './problem.ts';
-import { problemsOf } from './problems.ts';
+import { age, bytes, count, perSecond, seconds, share } from './numbers.ts';
+import type { Level } from './problem.ts';
 import { byShard, levels, ofAllShards, ofRoute, p50p99, quantiles, rates, routeName, timesOf } from './series.ts';
 import { StageSteps } from './stages.ts';
 import { statesOf } from './states.ts';
@@ -20,15 +20,15 @@ import type { ViewProps } from './view.ts';
 
 const ORDERS = 'POST /v1/orders';
 const MINUTE_MS = 60_000;
+const SECOND_MS = 1000;
 
 export function Overview(props: ViewProps): VNode {
-  const { reports, last, backups } = props;
-  const { samples } = reports;
-  const problems = problemsOf(samples, reports.error, backups);
+  const { samples } = props.reports;
+  const { last } = props;
   const before = earlier(samples, samples.length - 1, MINUTE_MS);
   return html`
-    <${Hand} problems=${problems} />
-    <${Parts} ...${props} problems=${problems} />
+    <${Hand} ...${props} />
+    <${Parts} ...${props} />
     <${Actions} ...${props} />
     <${Tiles} ...${props} />
     <${ClusterPanel} ...${props} />
@@ -44,16 +44,15 @@ export function Overview(props: ViewProps): VNode {
   `;
 }
 
-type Shown = { readonly problems: readonly Problem[] };
-
 const GROUPS: readonly (readonly [Level, string])[] = [
   ['bad', 'Needs a hand now'],
   ['warn', 'Within a working day'],
+  ['soon', 'Rings if it lasts'],
   ['note', 'Set by operators'],
 ];
 
 /** A person at three in the morning reads this first; it is red for what rings, and for nothing else. */
-function Hand({ problems }: Shown): VNode {
+function Hand({ problems }: ViewProps): VNode {
   const worst = problems[0]?.level;
   const groups = GROUPS.map(([level, title]) => ({
     level,
@@ -72,24 +71,31 @@ function Hand({ problems }: Shown): VNode {
       .map(
         ({ level, title, found }) => html`<h2 key=${level}>${title}</h2>
           <ul class=${`plain ${level}`} role=${level === 'bad' ? 'alert' : undefined}>${found.map(
-            ({ text, runbook }) => html`<li key=${text} class="ends"><span>${text}</span>
+            ({ text, runbook, leftMs }) => html`<li key=${text} class="ends"><span>${text}</span>
+              ${leftMs !== undefined && html`<span class="quiet">rings in ${age(Math.ceil(leftMs / SECOND_MS))}</span>`}
               <a href=${`/docs/incidents#${runbook}`} target="_blank" rel="noreferrer"
                 aria-label=${`What to do: ${text}`}>What to do</a></li>`,
           )}</ul>`,
       )}
-    <details class="quiet"><summary>Alerts that ring and cannot be seen here</summary>
-      <ul>${Object.entries(UNSEEN_ALERTS).map(([name, why]) => html`<li key=${name}>${name}: ${why}.</li>`)}</ul>
+    <details class="quiet"><summary>Alerts that cannot be seen here</summary>
+      <ul>${unseen().map(({ name, severity, why }) => html`<li key=${name}>${name} (${severity}): ${why}.</li>`)}</ul>
     </details>
   </section>`;
+}
+
+function unseen(): { name: string; severity: string; why: string }[] {
+  const alerts: Readonly<Record<string, Alert>> = ALERTS;
+  return Object.entries(UNSEEN_ALERTS).map(([name, why]) => ({ name, severity: alerts[name].severity, why }));
 }
 
 const LEVEL_WORDS: Readonly<Record<Level, string>> = {
   bad: 'needs a hand',
   warn: 'within a working day',
+  soon: 'rings if it lasts',
   note: 'set by operators',
 };
 
-function Parts({ last, backups, problems }: ViewProps & Shown): VNode {
+function Parts({ last, backups, problems }: ViewProps): VNode {
   return html`<dl class="parts">${statesOf(last, backups, problems).map(
     ({ name, text, level }) => html`<div key=${name} class=${level ?? 'well'}>
       <dt><span class="dot" aria-hidden="true"></span>${name}

@@ -8,6 +8,7 @@ import { age, DAY_SEC, seconds, stageWords } from './numbers.ts';
 import { boundOf, noted, type Problem, ringing, worstFirst } from './problem.ts';
 import { clusterProblems, settlementProblems } from './problemsBeyond.ts';
 
+const ORDERS = 'POST /v1/orders';
 const WINDOW_MS = 30_000;
 const MS = 1000;
 
@@ -66,7 +67,7 @@ function stageProblems({ stage, stages }: Operations): Problem[] {
   }
   return (['cancel_only', 'post_only'] as const)
     .filter((each) => stages[each] > 0)
-    .map((each) => ringing('StageLong', 'Trading', `Markets in ${stageWords(each)}: ${stages[each]}.`));
+    .map((each) => ringing('StageLong', 'Trading', `Markets in ${stageWords(each)}: ${stages[each]}.`, each));
 }
 
 function diskProblems({ disk }: Operations): Problem[] {
@@ -119,7 +120,8 @@ function keptProblems(last: Operations): Problem[] {
   const text = 'has less than half of the space that it keeps for a full disk.';
   if (kept < least) found.push(ringing('ControlReserveUsed', 'Disk', `control.db ${text}`));
   for (const { shard, reserve_bytes: bytes } of last.shards) {
-    if (bytes < least) found.push(ringing('JournalReserveUsed', 'Disk', `The journal of shard ${shard} ${text}`));
+    if (bytes < least)
+      found.push(ringing('JournalReserveUsed', 'Disk', `The journal of shard ${shard} ${text}`, shard));
   }
   return found;
 }
@@ -153,7 +155,12 @@ function watchedProblems(last: Operations): Problem[] {
     if (kind !== 'audit_log') found.push(ringing('Damaged', 'Surroundings', text));
     else found.push(ringing('AuditLogCut', 'Surroundings', 'Records of the audit log are missing.'));
   }
-  return [...found, ...tableProblems(last), ...certificateProblems(last)];
+  return [...found, ...queryProblems(last), ...tableProblems(last), ...certificateProblems(last)];
+}
+
+function queryProblems({ queries: { waiting } }: Operations): Problem[] {
+  if (waiting <= boundOf('QueriesWaiting')) return [];
+  return [ringing('QueriesWaiting', 'Trading', `Queries of the past that wait for a thread: ${waiting}.`)];
 }
 
 function tableProblems({ bounds }: Operations): Problem[] {
@@ -161,7 +168,7 @@ function tableProblems({ bounds }: Operations): Problem[] {
     if (used <= boundOf('TableFilling') * most) return [];
     const isOrders = name.startsWith('orders ever') && used > boundOf('OrderCapacity') * most;
     const text = `${percentOf(used / most)} used: ${name}.`;
-    return [ringing(isOrders ? 'OrderCapacity' : 'TableFilling', 'Surroundings', text)];
+    return [ringing(isOrders ? 'OrderCapacity' : 'TableFilling', 'Surroundings', text, name)];
   });
 }
 
@@ -187,22 +194,23 @@ function placingProblems({ placing: before }: Operations, { placing }: Operation
 function shardProblems(shard: Operations['shards'][number]): Problem[] {
   const found: Problem[] = [];
   const { ready, command_ring_bytes: used, command_ring_capacity_bytes: capacity, projector_lag_seconds: lag } = shard;
-  if (!ready) found.push(ringing('ShardAway', 'Shards', `Shard ${shard.shard} accepts no commands.`));
+  if (!ready) found.push(ringing('ShardAway', 'Shards', `Shard ${shard.shard} accepts no commands.`, shard.shard));
   if (shard.signature_differences > 0) {
     const where = `Shard ${shard.shard} judged a signature wrongly`;
     const text = `${where}: the slow reference decides since. The log has the order.`;
-    found.push(ringing('SignaturesDiffered', 'Shards', text));
+    found.push(ringing('SignaturesDiffered', 'Shards', text, shard.shard));
   }
   if (capacity > 0 && used / capacity > boundOf('CommandQueueFilling')) {
     const text = `The command ring of shard ${shard.shard} is ${percentOf(used / capacity)} full.`;
-    found.push(ringing('CommandQueueFilling', 'Shards', text));
+    found.push(ringing('CommandQueueFilling', 'Shards', text, shard.shard));
   }
   if (shard.verifier === 'noble') {
     const text = `Shard ${shard.shard} checks signatures with the reference, ten times as slowly.`;
-    found.push(ringing('SlowVerifier', 'Shards', text));
+    found.push(ringing('SlowVerifier', 'Shards', text, shard.shard));
   }
   if (lag > boundOf('ProjectorBehind')) {
-    found.push(ringing('ProjectorBehind', 'Shards', `History of shard ${shard.shard} is ${seconds(lag)} behind.`));
+    const text = `History of shard ${shard.shard} is ${seconds(lag)} behind.`;
+    found.push(ringing('ProjectorBehind', 'Shards', text, shard.shard));
   }
   return found;
 }
@@ -215,6 +223,16 @@ function latencyProblems(before: Operations, last: Operations): Problem[] {
   const loop = p99(({ event_loop }) => event_loop.delay);
   if (loop > boundOf('GatewayThreadHeld')) {
     found.push(ringing('GatewayThreadHeld', 'Shards', `The event loop is late by ${seconds(loop)} (p99).`));
+  }
+  const orders = p99(({ routes }) => routes.find((each) => `${each.method} ${each.route}` === ORDERS) ?? null);
+  if (orders > boundOf('SlowOrders')) {
+    found.push(ringing('SlowOrders', 'Trading', `Orders take ${seconds(orders)} (p99).`));
+  }
+  const refused = last.connections.refused - before.connections.refused;
+  if (refused > boundOf('ConnectionsRefused')) {
+    found.push(
+      ringing('ConnectionsRefused', 'Trading', `Connections refused in 30 s, for there are too many: ${refused}.`),
+    );
   }
   const commit = p99(({ shards }) => merged(shards.map((each) => each.commit)));
   if (commit > boundOf('SlowCommits')) {

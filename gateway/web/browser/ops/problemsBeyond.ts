@@ -1,6 +1,6 @@
 /** Problems of what stands beside this process: the members of its cluster with their log, and the chain. */
 import type { Operations } from '../../../../shared/client/types.ts';
-import { bytes, seconds } from './numbers.ts';
+import { amountOf, bytes, count, seconds } from './numbers.ts';
 import { boundOf, noted, type Problem, ringing } from './problem.ts';
 
 /** Members report each second; one that is silent for longer counts as away. */
@@ -29,10 +29,10 @@ export function clusterProblems({ cluster }: Operations): Problem[] {
   }
   for (const { member, behind_rows: behind, problem } of answering) {
     if (problem !== null) {
-      found.push(ringing('NoStandby', 'Members', `${member} does not agree with the log: ${problem}.`));
+      found.push(ringing('NoStandby', 'Members', `${member} does not agree with the log: ${problem}.`, member));
     }
     if ((behind ?? 0) > boundOf('StandbyBehind')) {
-      found.push(ringing('StandbyBehind', 'Members', `${member} is ${behind} rows behind the log.`));
+      found.push(ringing('StandbyBehind', 'Members', `${member} is ${behind} rows behind the log.`, member));
     }
   }
   if (new Set(answering.map(({ version }) => version)).size > boundOf('VersionsDiffer')) {
@@ -65,13 +65,19 @@ export function settlementProblems({ settlement }: Operations): Problem[] {
   }
   for (const { node, state, reason: cause } of settlement.nodes) {
     if (state === 'well') continue;
-    found.push(ringing('NodeNotWell', 'Chain', `Node ${node} of RPC_URL is not as the others (${state}): ${cause}.`));
+    const text = `Node ${node} of RPC_URL is not as the others (${state}): ${cause}.`;
+    found.push(ringing('NodeNotWell', 'Chain', text, node));
   }
   if (differences > 0) {
     found.push(ringing('ChainDiffers', 'Chain', `Ledger and chain differ in ${differences} balances.`));
   }
-  if (payments >= boundOf('PaymentsRefused')) {
-    found.push(ringing('PaymentsRefused', 'Chain', `The chain refuses payments of ${payments} accounts.`));
+  if (payments > boundOf('PaymentRefused')) {
+    const name = payments >= boundOf('PaymentsRefused') ? 'PaymentsRefused' : 'PaymentRefused';
+    found.push(ringing(name, 'Chain', `The chain refuses payments of ${amountOf(payments, 'account')}.`));
+  }
+  if (settlement.behind_records > boundOf('SettlementBehind')) {
+    const text = `Settlement has ${count(settlement.behind_records)} records of the journals still to read.`;
+    found.push(ringing('SettlementBehind', 'Chain', text));
   }
   if (nonces > 0) {
     // The alert rings for one of the last hour; how long ago the last one was is not in a report.
@@ -106,7 +112,7 @@ function decisionProblems({ decisions }: Settlement): Problem[] {
     const text = isDone
       ? `The chain has decided otherwise than the exchange: ${what}.`
       : `Not proposed by the exchange, and takes effect unless it is vetoed: ${what}.`;
-    return ringing('ForeignProposal', 'Chain', text);
+    return ringing('ForeignProposal', 'Chain', text, proposal);
   });
   if (decisions.may_propose) return found;
   const text = 'RESOLVER_KEY may not propose: decisions of markets wait for another key.';

@@ -2,6 +2,7 @@
 import type { AdminClient } from '../../../../shared/client/admin.ts';
 import type { BackupReport, Operations } from '../../../../shared/client/types.ts';
 import type { Operator } from './access.ts';
+import type { Problem } from './problem.ts';
 import type { Reports } from './reports.ts';
 
 export type ViewProps = {
@@ -12,4 +13,6 @@ export type ViewProps = {
   readonly last: Operations;
   /** Null while it is not known. */
   readonly backups: BackupReport | null;
+  /** Worst first. */
+  readonly problems: readonly Problem[];
 };

@@ -224,7 +224,10 @@ test('settlement says in words why it refuses orders, and what will stop it soon
     'note Funds move to another contract (moving) for 90 s: 7 left.',
   ]);
   const refused = (payments: number) => textsOf({ settlement: { ...settlement, refused_payments: payments } });
-  assert.deepEqual(refused(4), []);
+  assert.deepEqual(refused(1), ['warn The chain refuses payments of 1 account.']);
+  assert.deepEqual(textsOf({ settlement: { ...settlement, behind_records: 100_001 } }), [
+    'warn Settlement has 100,001 records of the journals still to read.',
+  ]);
   assert.deepEqual(refused(5), ['bad The chain refuses payments of 5 accounts.']);
   assert.deepEqual(textsOf({ settlement: { ...settlement, foreign_nonces: 1 } }), [
     "warn Nonces of the exchange's keys that another program has used since the start: 1.",
@@ -232,16 +235,23 @@ test('settlement says in words why it refuses orders, and what will stop it soon
   assert.match(textsOf({ settlement: { ...settlement, move: { ...move, seconds: 1801 } } })[0]!, /^bad Funds move/);
 });
 
-test('slow commits and a late event loop are problems of the last half minute', () => {
+test('slow orders and commits, a late event loop and refused connections are problems of the last half minute', () => {
   const slow = { counts: [0, 0, 0, 9, 0], sum: 5 };
   const before = sample(1000);
   const after = sample(20_000, {
+    routes: [{ method: 'POST', route: '/v1/orders', ...slow }],
+    connections: { ...REPORT.connections, refused: 3 },
     shards: [{ ...SHARD, commit: slow }],
     event_loop: { delay: slow, active_seconds: 1, idle_seconds: 1 },
   });
   assert.deepEqual(
     problemsOf([before, after], null, null).map(({ text }) => text),
-    ['The event loop is late by 991 ms (p99).', 'Commits take 991 ms (p99).'],
+    [
+      'The event loop is late by 991 ms (p99).',
+      'Orders take 991 ms (p99).',
+      'Connections refused in 30 s, for there are too many: 3.',
+      'Commits take 991 ms (p99).',
+    ],
   );
   const later = { ...after, report: { ...after.report!, time: 60_000 } };
   assert.deepEqual(problemsOf([after, later], null, null), []);
