@@ -1,6 +1,6 @@
-/** The administrator's routes for the end of a market: resolve, cancel, settle (RULES.md 9.6). */
+/** The administrator's routes for the end of a market: whom it concerns, resolve, cancel, settle (RULES.md 9.6). */
 import { APPROVAL } from '../../shared/api/approvals.ts';
-import { CANCELLATION, MARKET, type Payouts, RESOLUTION, type Resolution } from '../../shared/api/markets.ts';
+import { CANCELLATION, HOLDERS, MARKET, type Payouts, RESOLUTION, type Resolution } from '../../shared/api/markets.ts';
 import { MARKET_STATUS, type MarketStatus, OUTCOME } from '../../shared/base/codes.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import { PPM } from '../../shared/base/payout.ts';
@@ -14,12 +14,14 @@ import type { RouteSpec } from '../http/spec.ts';
 import type { MarketEntry } from './catalog.ts';
 import type { MarketCommands } from './marketCommands.ts';
 import type { MarketResponses } from './marketJson.ts';
+import type { MarketReads } from './reads.ts';
 import { type MarketDeps, requireMarket } from './requireMarket.ts';
 
 type AdminResolutionDeps = MarketDeps &
   ApprovalDeps & {
     readonly marketCommands: MarketCommands;
     readonly responses: MarketResponses;
+    readonly queries: Pick<MarketReads, 'ofPublic'>;
   };
 
 const DECIDED: readonly MarketStatus[] = [MARKET_STATUS.RESOLVED, MARKET_STATUS.CANCELLED, MARKET_STATUS.SETTLED];
@@ -66,6 +68,17 @@ const SETTLE = {
   answers: { 200: MARKET },
 } as const satisfies RouteSpec;
 
+const SHOW_HOLDERS = {
+  access: 'viewer',
+  method: 'GET',
+  path: '/admin/markets/:id/holders',
+  id: 'adminGetHolders',
+  summary: 'How many accounts hold tokens of a market.',
+  params: ID_PARAM,
+  answers: { 200: HOLDERS },
+  errors: ['MARKET_NOT_FOUND', 'ENGINE_BUSY'],
+} as const satisfies RouteSpec;
+
 type MarketCall = CallOf<typeof RESOLVE | typeof CANCEL | typeof SETTLE>;
 
 export function adminResolutionRoutes(deps: AdminResolutionDeps): Route[] {
@@ -74,8 +87,17 @@ export function adminResolutionRoutes(deps: AdminResolutionDeps): Route[] {
   return [
     route(RESOLVE, (call) => decide(call, deps, RESOLVED, payoutsOf(call.body))),
     route(CANCEL, (call) => decide(call, deps, CANCELLED, call.body.payouts ?? REFUND)),
+    route(SHOW_HOLDERS, (call) => showHolders(call, deps)),
     route(SETTLE, (call) => end(call, deps, (market) => marketCommands.settle(market))),
   ];
+}
+
+async function showHolders(call: CallOf<typeof SHOW_HOLDERS>, deps: AdminResolutionDeps): Promise<void> {
+  const market = requireMarket(call, deps, call.params.id);
+  if (market === null) return;
+  const holders = await deps.queries.ofPublic(call, 'marketHolders', { market: market.index });
+  if (holders.ok) ok(call, { accounts: holders.value });
+  else refuse(call, { row: holders.row });
 }
 
 function payoutsOf(body: Resolution): Payouts {

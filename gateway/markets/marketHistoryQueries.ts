@@ -1,4 +1,7 @@
-/** The SQL of the history of a market: its prices by interval, and its newest trades. Runs in the query pool. */
+/**
+ * The SQL of the history of a market: its prices by interval, its newest trades, and who holds its tokens. Runs in the
+ * query pool.
+ */
 import type Database from 'better-sqlite3';
 import { OUTCOME, SIDE, SIDE_NAMES } from '../../shared/base/codes.ts';
 import { bytesToUuid } from '../../shared/base/hex.ts';
@@ -26,6 +29,7 @@ export class MarketHistoryQueries {
   readonly #units: Database.Statement<[number], SelectedBy<typeof UNITS>>;
   readonly #points: Database.Statement<[number, number], Point>;
   readonly #trades: Database.Statement<[number], SelectedBy<typeof TRADE>>;
+  readonly #holders: Database.Statement<[number], number>;
 
   constructor(db: Database.Database) {
     this.#units = db.prepare(`SELECT ${UNITS.sql} FROM markets WHERE market = ?`);
@@ -34,6 +38,16 @@ export class MarketHistoryQueries {
        ORDER BY start_ms DESC LIMIT ${MOST_POINTS}`,
     );
     this.#trades = db.prepare(`SELECT ${TRADE.sql} FROM trades WHERE market = ? ORDER BY id DESC LIMIT ${MOST_TRADES}`);
+    this.#holders = db
+      .prepare<[number], number>(
+        'SELECT count(DISTINCT account) FROM positions WHERE market = ? AND quantity_atomic > 0',
+      )
+      .pluck();
+  }
+
+  /** Reads all positions, which are sorted by account: an operator asks for it before an end of a market. */
+  holders(market: number): number {
+    return this.#holders.get(market) ?? 0;
   }
 
   /** Oldest first. */

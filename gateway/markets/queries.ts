@@ -59,6 +59,7 @@ export function prepareMarketQueries(
     volumesBetween: (task) => exchange.volumesBetween(task),
     leaderboardPart: (task) => leaderboard.part(task),
     priceHistory: (task) => history.history(task),
+    marketHolders: (task) => history.holders(task.market),
     marketTrades: (task) => history.trades(task.market),
   };
 }

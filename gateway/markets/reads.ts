@@ -23,6 +23,8 @@ export type MarketQueries = {
   marketDay(task: MarketDayTask): MarketDay;
   marketDays(task: DayTask): MarketDays;
   marketDaysOf(task: DaysTask): NamedDay[];
+  /** The number of accounts that hold tokens of the market. */
+  marketHolders(task: { market: number }): number;
   marketTrades(task: { market: number }): MarketTrade[];
   /** The candles of each task, oldest first. */
   newestCandles(task: { readonly tasks: readonly NewestTask[]; readonly nowMs: number }): CandleText[][];

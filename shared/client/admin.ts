@@ -36,6 +36,7 @@ import type {
   Market,
   MarketDeployment,
   MarketEvent,
+  MarketHolders,
   MarketPatch,
   MarketRebate,
   MendedTrade,
@@ -173,7 +174,7 @@ export class AdminClient {
 
   /** Throws ApprovalNeededError when the amount needs a second operator. */
   withdraw(userId: string, movement: NewMovement): Promise<FundMovement> {
-    return this.#sendOrAsk('POST', `/admin/users/${encodeURIComponent(userId)}/withdrawals`, movement);
+    return this.#requests.sendOrAsk('POST', `/admin/users/${encodeURIComponent(userId)}/withdrawals`, movement);
   }
 
   /** The latest score of an event, in place of the one before. */
@@ -196,17 +197,21 @@ export class AdminClient {
 
   /** Throws ApprovalNeededError, as withdraw, where it changes what people rely on who have bought. */
   patchMarket(marketId: string, patch: MarketPatch): Promise<Market> {
-    return this.#sendOrAsk('PATCH', `/admin/markets/${encodeURIComponent(marketId)}`, patch);
+    return this.#requests.sendOrAsk('PATCH', `/admin/markets/${encodeURIComponent(marketId)}`, patch);
+  }
+
+  marketHolders(marketId: string): Promise<MarketHolders> {
+    return this.#send('GET', `/admin/markets/${encodeURIComponent(marketId)}/holders`);
   }
 
   /** Cancels every open order of the market; holders may claim afterwards. Throws ApprovalNeededError, as withdraw. */
   resolveMarket(marketId: string, resolution: Resolution): Promise<Market> {
-    return this.#sendOrAsk('POST', `/admin/markets/${encodeURIComponent(marketId)}/resolve`, resolution);
+    return this.#requests.sendOrAsk('POST', `/admin/markets/${encodeURIComponent(marketId)}/resolve`, resolution);
   }
 
   /** Ends a market whose question has no answer: without `payouts`, every token pays half a USDC. */
   cancelMarket(marketId: string, payouts?: Payouts): Promise<Market> {
-    return this.#sendOrAsk('POST', `/admin/markets/${encodeURIComponent(marketId)}/cancel`, { payouts });
+    return this.#requests.sendOrAsk('POST', `/admin/markets/${encodeURIComponent(marketId)}/cancel`, { payouts });
   }
 
   /** The part of their fees that makers of the market get back from now on; 0 for none. */
@@ -300,7 +305,7 @@ export class AdminClient {
 
   /** Orders signed for the contracts before are cancelled; new ones are signed for these once the answer is there. */
   changeContracts(contracts: NewContracts): Promise<PlatformContracts> {
-    return this.#sendOrAsk('POST', '/admin/platform/contracts', contracts);
+    return this.#requests.sendOrAsk('POST', '/admin/platform/contracts', contracts);
   }
 
   /** While a drill is enabled, placing is refused with its error. A restart ends all drills. */
@@ -339,7 +344,7 @@ export class AdminClient {
 
   /** Undoes it in the ledger. Throws ApprovalNeededError where a second operator could approve it. */
   unwindTrade(tradeId: string): Promise<MendedTrade> {
-    return this.#sendOrAsk('POST', `/admin/settlement/trades/${encodeURIComponent(tradeId)}/unwind`);
+    return this.#requests.sendOrAsk('POST', `/admin/settlement/trades/${encodeURIComponent(tradeId)}/unwind`);
   }
 
   /** Changes that wait for a second operator or were decided by one, the newest first. */
@@ -385,10 +390,6 @@ export class AdminClient {
   /** The metrics in the text format of Prometheus. */
   async metrics(): Promise<string> {
     return new Response(await this.#requests.open('/metrics')).text();
-  }
-
-  #sendOrAsk<T extends object>(method: string, path: string, payload?: unknown): Promise<T> {
-    return this.#requests.sendOrAsk(method, path, payload);
   }
 
   #send<T>(method: string, path: string, payload?: unknown): Promise<T> {

@@ -99,6 +99,7 @@ export type {
   FeeRate,
   Market,
   MarketDeployment,
+  MarketHolders,
   MarketPatch,
   MarketStatusName,
   Markets,

@@ -38,6 +38,20 @@ describe('resolutions', () => {
     return { market, alice, bob };
   }
 
+  test('a viewer sees how many accounts hold tokens of a market, also before it has any (9.6)', async () => {
+    const { market, alice, bob } = await bet();
+    const holders = async (): Promise<number> => (await server.admin.marketHolders(market.id)).accounts;
+    await eventually('both holders', async () => (await holders()) === 2);
+    // A holder of both outcomes is one, and one of nothing is none.
+    await bob.place(market, { side: 'SELL', outcomeIndex: 1, price: '0.40', size: '10', feeRateBps: 0 });
+    await alice.place(market, { outcomeIndex: 1, price: '0.40', size: '10', feeRateBps: 0 });
+    await eventually('one holder', async () => (await holders()) === 1);
+    assert.deepEqual(await server.admin.marketHolders((await makeMarket(server)).id), { accounts: 0 });
+    const unknown = await server.adminRequest('GET', `/admin/markets/${UNKNOWN_MARKET}/holders`);
+    assertRefused(unknown, 404, 'NOT_FOUND', 'market not found');
+    assert.equal((await server.request('GET', adminPath(market, 'holders'))).status, 401);
+  });
+
   describe('deploying (9.19)', () => {
     const deployPath = (market: { id: string }): string => `/v1/markets/${market.id}/deploy`;
 

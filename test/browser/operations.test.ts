@@ -131,9 +131,6 @@ test('a resolution waits for a second operator, who approves it, and the audit l
   const ada = await makeOperator(t, 'ada', 'catalogue');
   const first = await signIn(ada.token);
   await openMarket(first.page);
-  await first.page
-    .getByText('Each token of Yes pays 1.00 USDC, of No pays nothing. Holders get ')
-    .waitFor({ state: 'attached' });
   await confirm(first.page, 'Resolve: No');
   const second = await signIn(server.adminToken);
   await second.page.getByRole('link', { name: 'Approvals (1)' }).click();

@@ -11,6 +11,7 @@ type ActionRow = {
   readonly says: RegExp;
 };
 
+const HOLDERS = 'Accounts with tokens of it: [0-9,]+; they get [0-9.,]+ USDC in all\\.';
 const ORDERS = '(?:There are no open orders|Open orders: (?:at least )?[0-9,]+.*; they (?:stay.*|are cancelled))\\.';
 
 const ROWS: readonly ActionRow[] = [
@@ -52,17 +53,17 @@ const ROWS: readonly ActionRow[] = [
   {
     source: '{`Resolve: …`}',
     label: /^Resolve: /,
-    says: new RegExp(`^Each token of .* pays 1\\.00 USDC, .*Holders get [0-9.,]+ USDC in all\\. ${ORDERS} This cannot`),
+    says: new RegExp(`^Each token of .* pays (?:1\\.00 USDC|nothing), of .*${HOLDERS} ${ORDERS} This cannot`),
   },
   {
     source: '"Cancel the market"',
     label: /^Cancel the market$/,
-    says: new RegExp(`^Each token of .* pays 0\\.50 USDC, .*Holders get [0-9.,]+ USDC in all\\. ${ORDERS} This cannot`),
+    says: new RegExp(`^Each token of .* pays 0\\.50 USDC, .*${HOLDERS} ${ORDERS} This cannot`),
   },
   {
     source: '"Settle"',
     label: /^Settle$/,
-    says: /^Every holder who has not claimed is paid, [0-9.,]+ USDC at most\.$/,
+    says: /^Every holder who has not claimed is paid, [0-9.,]+ USDC at most\. Accounts with tokens of it: [0-9,]+\.$/,
   },
   { source: '"Approve"', label: /^Approve$/, says: /^It is carried out at once: .*\.$/ },
   { source: '"Reject"', label: /^Reject$/, says: /^Nothing is carried out: .*\.$/ },

@@ -1,6 +1,6 @@
 /**
- * What the operator has changed in this visit, with the number, the time and the operator that the audit log has of it.
- * It stays in view below every section: the button of a change is often gone once it has worked.
+ * Lists what the operator has changed in this visit, with the number, the time and the operator that the audit log has
+ * of it. It stays in view below every section: the button of a change is often gone once it has worked.
  */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';

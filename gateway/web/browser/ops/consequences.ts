@@ -3,6 +3,7 @@ import type {
   BackupReport,
   Book,
   Market,
+  MarketHolders,
   Operations,
   ProfileWithBalance,
   Ticker,
@@ -15,8 +16,8 @@ const PPM = 1_000_000;
 const NO_ORDERS = 'There are no open orders.';
 const FINAL = 'This cannot be undone. A second operator approves it, if there is one.';
 
-/** The orders and sets of a market; null while they are not known. */
-export type InMarket = { readonly book: Book; readonly ticker: Ticker } | null;
+/** The orders, sets and holders of a market; null while they are not known. */
+export type InMarket = { readonly book: Book; readonly ticker: Ticker; readonly holders: MarketHolders } | null;
 
 export function pausing({ stages, shards }: Operations): string {
   const markets = stages.open + stages.post_only + stages.cancel_only;
@@ -50,13 +51,21 @@ export function pausingMarket(within: InMarket): string {
 /** @param yesPpm what a token of Yes pays, in millionths of a USDC */
 export function deciding(market: Pick<Market, 'outcomes'>, yesPpm: number, within: InMarket): string {
   const pays = [yesPpm, PPM - yesPpm].map((ppm, index) => `${outcomeName(market, index)} pays ${paysText(ppm)}`);
-  const sets = within === null ? '' : ` Holders get ${units(within.ticker.open_interest_atomic)} USDC in all.`;
+  const sets = within === null ? '' : ` ${holdersText(within)}; they get ${setsOf(within)} USDC in all.`;
   return `Each token of ${pays.join(', of ')}.${sets} ${bookText(within, 'are cancelled')} ${FINAL}`;
 }
 
 export function settling(within: InMarket): string {
-  const most = within === null ? '' : `, ${units(within.ticker.open_interest_atomic)} USDC at most`;
+  const most = within === null ? '' : `, ${setsOf(within)} USDC at most. ${holdersText(within)}`;
   return `Every holder who has not claimed is paid${most}.`;
+}
+
+function holdersText({ holders }: NonNullable<InMarket>): string {
+  return `Accounts with tokens of it: ${count(holders.accounts)}`;
+}
+
+function setsOf({ ticker }: NonNullable<InMarket>): string {
+  return units(ticker.open_interest_atomic);
 }
 
 const OF_STATE: Readonly<Record<ProfileWithBalance['state'], string>> = {

@@ -1,6 +1,6 @@
 /**
- * How long each problem has lasted. An alert rings when its condition has held for a while (`lastsSec` in alerts.ts):
- * until then the page says when it will, and is neither red nor amber for it.
+ * Remembers for how long each problem has lasted. An alert rings when its condition has held for a while (`lastsSec` in
+ * alerts.ts): until then the page says when it will, and is neither red nor amber for it.
  *
  * Invariants:
  *   LASTING-1  A problem that the first report of the tab has counts as old: a person whom it has woken sees it red.

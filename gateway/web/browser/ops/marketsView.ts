@@ -2,7 +2,7 @@
 import { html } from 'htm/preact';
 import type { TargetedEvent, VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Book, BrowsedEvents, Market, StageStep, Ticker } from '../../../../shared/client/types.ts';
+import type { Book, BrowsedEvents, Market, MarketHolders, StageStep, Ticker } from '../../../../shared/client/types.ts';
 import { get, useLoaded } from '../api.ts';
 import { outcomeName } from '../format.ts';
 import { ToCome } from '../toCome.ts';
@@ -20,6 +20,7 @@ const WHOLE_PPM = 1_000_000;
 const KEPT = 'Their open orders stay.';
 const DECIDED: readonly string[] = ['resolved', 'settled', 'cancelled'];
 
+type Inside = { readonly book: Book; readonly ticker: Ticker };
 type Found = { readonly id: string; readonly title: string };
 
 export function MarketsView(props: ViewProps): VNode {
@@ -63,7 +64,10 @@ function MarketPanel({ id, client, operator }: ViewProps & { readonly id: string
   const [round, setRound] = useState(0);
   const load = (): Promise<Market> => get(`/v1/markets/${id}`);
   const { value: market, error } = useLoaded<Market>(id, load, REFRESH_SECONDS, round);
-  const within = useLoaded<InMarket>(`in ${id}`, () => loadWithin(id), REFRESH_SECONDS, round).value;
+  // Read once after each change: the exchange looks through all positions for it.
+  const holders = useLoaded<MarketHolders>(`holders ${id}`, () => client.marketHolders(id), undefined, round).value;
+  const inside = useLoaded<Inside>(`in ${id}`, () => loadInside(id), REFRESH_SECONDS, round).value;
+  const within: InMarket = inside === null || holders === null ? null : { ...inside, holders };
   if (market === null) return html`<section class="panel"><${ToCome} error=${error} /></section>`;
   const onDone = (): void => setRound((before) => before + 1);
   const action = { client, operator, needs: 'catalogue', path: `/admin/markets/${id}`, onDone } as const;
@@ -115,7 +119,7 @@ function MarketPanel({ id, client, operator }: ViewProps & { readonly id: string
 }
 
 /** Loads what actions concern. */
-async function loadWithin(id: string): Promise<InMarket> {
+async function loadInside(id: string): Promise<Inside> {
   const [book, ticker] = await Promise.all([
     get<Book>(`/v1/orders/book/${id}?levels=${MOST_LEVELS}`),
     get<Ticker>(`/v1/markets/${id}/ticker`),

@@ -121,6 +121,7 @@ test('every method of the administrator sends the request of its route', async (
     ['POST /admin/markets/m%2F1/deploy', null, () => admin.deployMarket(m)],
     ['GET /admin/platform', null, () => admin.platform()],
     ['GET /admin/operations', null, () => admin.operations()],
+    ['GET /admin/markets/a%2Fb/holders', null, () => admin.marketHolders('a/b')],
     ['POST /admin/platform/contracts', contracts, () => admin.changeContracts(contracts)],
     [
       'POST /admin/platform/drills',

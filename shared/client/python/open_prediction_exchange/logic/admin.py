@@ -4,42 +4,16 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal, Sequence
+from typing import Literal
 
-from ..models import Approval, AuditPage, Cluster, HandedOver, IssuedOperator, Operations, Operator, Operators
+from ..models import AuditPage, Cluster, HandedOver, Operations
 from .admin_6 import AdminPart6
-from .operations import as_list, as_time, given
-from .requests import segment
+from .operations import as_time, given
 from .steps import Steps
 
 
 class AdminLogic(AdminPart6):
     """One method for each operation."""
-
-    def approve(self, id: str) -> Steps[Approval]:
-        """Approves a change that another operator asked for, and carries it out; a repeat answers its end."""
-        return self._do(Approval, "POST", f"/admin/approvals/{segment(id)}/approve")
-
-    def reject(self, id: str) -> Steps[Approval]:
-        """Rejects a change that waits; the operator who asked for it may too."""
-        return self._do(Approval, "POST", f"/admin/approvals/{segment(id)}/reject")
-
-    def create_operator(
-        self,
-        *,
-        name: str,
-        roles: Sequence[Literal["viewer", "catalogue", "treasury", "superuser"]],
-    ) -> Steps[IssuedOperator]:
-        """Makes an operator; the token is shown this once."""
-        return self._do(IssuedOperator, "POST", "/admin/operators", body=given(name=name, roles=as_list(roles)))
-
-    def list_operators(self) -> Steps[Operators]:
-        """All operators, the revoked ones too, in the order in which they were made."""
-        return self._do(Operators, "GET", "/admin/operators")
-
-    def revoke_operator(self, id: str) -> Steps[Operator]:
-        """Revokes the token of an operator; revoking it again changes nothing."""
-        return self._do(Operator, "DELETE", f"/admin/operators/{segment(id)}")
 
     def get_operations(self) -> Steps[Operations]:
         """Shards, lags, latencies, refusals and disk: counters since the start, and how things stand."""

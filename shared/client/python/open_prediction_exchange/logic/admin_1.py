@@ -384,3 +384,20 @@ class AdminPart1(AdminTexts):
         return self._do(
             Market, "POST", f"/admin/markets/{segment(id)}/stage", body=given(stage=stage, expected=expected)
         )
+
+    def resolve_market(
+        self,
+        id: str,
+        *,
+        outcome_index: Literal[0, 1] | None = None,
+        payouts: Sequence[int] | None = None,
+    ) -> Steps[Market]:
+        """Decides a market: cancels its orders and lets holders claim. ApprovalNeededError where another operator has
+        to approve it.
+        """
+        return self._do_or_ask(
+            Market,
+            "POST",
+            f"/admin/markets/{segment(id)}/resolve",
+            body=given(outcome_index=outcome_index, payouts=as_list(payouts)),
+        )

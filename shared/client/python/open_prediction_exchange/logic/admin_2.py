@@ -3,9 +3,9 @@
 # Made from /openapi.json by `npm run docs`: a change here is lost.
 from __future__ import annotations
 
-from typing import Literal, Sequence
+from typing import Sequence
 
-from ..models import AdminSessions, FundMovement, Market, OpenOrderBounds, RevokedSessions
+from ..models import AdminSessions, FundMovement, Holders, Ledger, Market, OpenOrderBounds, RevokedSessions
 from .admin_1 import AdminPart1
 from .operations import as_list, as_units, given, set_or_null
 from .requests import segment
@@ -15,23 +15,6 @@ from .steps import Steps
 class AdminPart2(AdminPart1):
     """One method for each operation."""
 
-    def resolve_market(
-        self,
-        id: str,
-        *,
-        outcome_index: Literal[0, 1] | None = None,
-        payouts: Sequence[int] | None = None,
-    ) -> Steps[Market]:
-        """Decides a market: cancels its orders and lets holders claim. ApprovalNeededError where another operator has
-        to approve it.
-        """
-        return self._do_or_ask(
-            Market,
-            "POST",
-            f"/admin/markets/{segment(id)}/resolve",
-            body=given(outcome_index=outcome_index, payouts=as_list(payouts)),
-        )
-
     def cancel_market(self, id: str, *, payouts: Sequence[int] | None = None) -> Steps[Market]:
         """Decides a market without an answer: half a USDC for every token, unless the body says otherwise.
         ApprovalNeededError where another operator has to approve it.
@@ -39,6 +22,10 @@ class AdminPart2(AdminPart1):
         return self._do_or_ask(
             Market, "POST", f"/admin/markets/{segment(id)}/cancel", body=given(payouts=as_list(payouts))
         )
+
+    def get_holders(self, id: str) -> Steps[Holders]:
+        """How many accounts hold tokens of a market."""
+        return self._do(Holders, "GET", f"/admin/markets/{segment(id)}/holders")
 
     def settle_market(self, id: str) -> Steps[Market]:
         """Pays every holder who has not claimed."""
@@ -95,3 +82,7 @@ class AdminPart2(AdminPart1):
             f"/admin/users/{segment(id)}/withdrawals",
             body=given(amount_usdc_micro=as_units(amount_usdc_micro), reference=reference),
         )
+
+    def get_ledger(self) -> Steps[Ledger]:
+        """The money of all accounts and the collateral of all markets, and whether the sums close."""
+        return self._do(Ledger, "GET", "/admin/ledger")

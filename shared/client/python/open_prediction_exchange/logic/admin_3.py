@@ -9,11 +9,12 @@ from ..models import (
     AdminFiatSession,
     AdminFiatSessions,
     ClosedFiatDifference,
+    FailedTrades,
     FiatDifferences,
     FiatStatementReport,
-    Ledger,
     MarketDeployment,
     MarketRebate,
+    MendedTrade,
     WaitingMoney,
 )
 from .admin_2 import AdminPart2
@@ -24,10 +25,6 @@ from .steps import Steps
 
 class AdminPart3(AdminPart2):
     """One method for each operation."""
-
-    def get_ledger(self) -> Steps[Ledger]:
-        """The money of all accounts and the collateral of all markets, and whether the sums close."""
-        return self._do(Ledger, "GET", "/admin/ledger")
 
     def set_rebate(self, id: str, *, rebate_bps: int) -> Steps[MarketRebate]:
         """The part of their fees that makers of the market get back from now on; 0 for none.
@@ -110,3 +107,15 @@ class AdminPart3(AdminPart2):
         `offset`: So many rows are left out.
         """
         return self._do(WaitingMoney, "GET", "/admin/settlement/money", query=given(limit=limit, offset=offset))
+
+    def list_failed_trades(self, *, limit: int | None = None, cursor: int | None = None) -> Steps[FailedTrades]:
+        """Trades that the contract refuses for good: each is tried again or unwound.
+
+        `limit`: So many rows at most.
+        `cursor`: The next_cursor of the page before.
+        """
+        return self._do(FailedTrades, "GET", "/admin/settlement/failed", query=given(limit=limit, cursor=cursor))
+
+    def retry_trade(self, id: str) -> Steps[MendedTrade]:
+        """Has a trade that has failed tried again, once its cause is mended."""
+        return self._do(MendedTrade, "POST", f"/admin/settlement/trades/{segment(id)}/retry")

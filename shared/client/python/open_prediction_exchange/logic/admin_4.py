@@ -3,27 +3,28 @@
 # Made from /openapi.json by `npm run docs`: a change here is lost.
 from __future__ import annotations
 
-from ..models import Delegate, FailedTrades, MendedTrade, Profile, ProfileWithBalance, UserPage, Wallets
+from datetime import datetime
+from typing import Any, Literal, Mapping, Sequence
+
+from ..models import (
+    ApiKeys,
+    Delegate,
+    Delegates,
+    IssuedApiKey,
+    MendedTrade,
+    Profile,
+    ProfileWithBalance,
+    UserPage,
+    Wallets,
+)
 from .admin_3 import AdminPart3
-from .operations import given
+from .operations import UNSET, Unset, as_list, as_time, given, set_or_null
 from .requests import segment
 from .steps import Steps
 
 
 class AdminPart4(AdminPart3):
     """One method for each operation."""
-
-    def list_failed_trades(self, *, limit: int | None = None, cursor: int | None = None) -> Steps[FailedTrades]:
-        """Trades that the contract refuses for good: each is tried again or unwound.
-
-        `limit`: So many rows at most.
-        `cursor`: The next_cursor of the page before.
-        """
-        return self._do(FailedTrades, "GET", "/admin/settlement/failed", query=given(limit=limit, cursor=cursor))
-
-    def retry_trade(self, id: str) -> Steps[MendedTrade]:
-        """Has a trade that has failed tried again, once its cause is mended."""
-        return self._do(MendedTrade, "POST", f"/admin/settlement/trades/{segment(id)}/retry")
 
     def unwind_trade(self, id: str) -> Steps[MendedTrade]:
         """Undoes a trade that has failed in the ledger, for both parties; a repeat changes nothing. ApprovalNeededError
@@ -86,3 +87,50 @@ class AdminPart4(AdminPart3):
         return self._do(
             Delegate, "POST", f"/admin/users/{segment(id)}/delegates", body=given(maker=maker, signer=signer)
         )
+
+    def list_delegates(self, id: str) -> Steps[Delegates]:
+        """Who else may sign orders that a wallet of the account pays for."""
+        return self._do(Delegates, "GET", f"/admin/users/{segment(id)}/delegates")
+
+    def issue_api_key(
+        self,
+        id: str,
+        *,
+        scopes: Sequence[Literal[
+            "read:account",
+            "trade:orders",
+            "trade:bulk",
+            "stream:market",
+            "stream:user",
+            "manage:account",
+        ]],
+        tier: Literal["standard", "premium", "market_maker"] | None = None,
+        rate_limit_override: Mapping[str, Any] | None | Unset = UNSET,
+        expires_at: datetime | str | None | Unset = UNSET,
+        require_signing_version: Literal[1, 2] | None | Unset = UNSET,
+        self_trade_prevention: Literal["none", "cancel_newest", "cancel_oldest", "cancel_both"] | None = None,
+        allowed_ips: Sequence[str] | None | Unset = UNSET,
+    ) -> Steps[IssuedApiKey]:
+        """Issues an API key; its secret and passphrase are shown this once.
+
+        `require_signing_version`: 2 when left out; null admits both.
+        `allowed_ips`: Addresses and networks from which the key may be used; everywhere when left out.
+        """
+        return self._do(
+            IssuedApiKey,
+            "POST",
+            f"/admin/users/{segment(id)}/api-keys",
+            body={
+                **given(scopes=as_list(scopes), tier=tier, self_trade_prevention=self_trade_prevention),
+                **set_or_null(
+                    rate_limit_override=rate_limit_override,
+                    expires_at=as_time(expires_at),
+                    require_signing_version=require_signing_version,
+                    allowed_ips=as_list(allowed_ips),
+                ),
+            },
+        )
+
+    def list_api_keys(self, id: str) -> Steps[ApiKeys]:
+        """The API keys of the account without their secrets, the revoked ones too."""
+        return self._do(ApiKeys, "GET", f"/admin/users/{segment(id)}/api-keys")

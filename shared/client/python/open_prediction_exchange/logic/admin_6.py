@@ -3,38 +3,17 @@
 # Made from /openapi.json by `npm run docs`: a change here is lost.
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Sequence
 
-from ..models import ActiveDrills, AlertTest, Approval, Approvals, BackupReport, Message, PlatformContracts
+from ..models import Approval, Approvals, BackupReport, IssuedOperator, Operator, Operators, PlatformContracts
 from .admin_5 import AdminPart5
-from .operations import given
+from .operations import as_list, given
 from .requests import segment
 from .steps import Steps
 
 
 class AdminPart6(AdminPart5):
     """One method for each operation."""
-
-    def pause_platform(self) -> Steps[Message]:
-        """Refuses everything that takes new risk; cancels and reads go on."""
-        return self._do(Message, "POST", "/admin/platform/pause")
-
-    def resume_platform(self) -> Steps[Message]:
-        """Ends the pause."""
-        return self._do(Message, "POST", "/admin/platform/resume")
-
-    def set_drill(
-        self,
-        *,
-        refusal: Literal["NOT_MATCHING_LEADER", "SETTLEMENT_UNHEALTHY"],
-        enabled: bool,
-    ) -> Steps[ActiveDrills]:
-        """While a drill is enabled, everything that places is refused with its code. A restart ends it."""
-        return self._do(ActiveDrills, "POST", "/admin/platform/drills", body=given(refusal=refusal, enabled=enabled))
-
-    def test_alert(self) -> Steps[AlertTest]:
-        """Lets the alert TestAlert ring for two minutes: a test of the way to the person on call."""
-        return self._do(AlertTest, "POST", "/admin/platform/alert-test", body={})
 
     def change_contracts(
         self,
@@ -85,3 +64,28 @@ class AdminPart6(AdminPart5):
     def get_approval(self, id: str) -> Steps[Approval]:
         """One of them."""
         return self._do(Approval, "GET", f"/admin/approvals/{segment(id)}")
+
+    def approve(self, id: str) -> Steps[Approval]:
+        """Approves a change that another operator asked for, and carries it out; a repeat answers its end."""
+        return self._do(Approval, "POST", f"/admin/approvals/{segment(id)}/approve")
+
+    def reject(self, id: str) -> Steps[Approval]:
+        """Rejects a change that waits; the operator who asked for it may too."""
+        return self._do(Approval, "POST", f"/admin/approvals/{segment(id)}/reject")
+
+    def create_operator(
+        self,
+        *,
+        name: str,
+        roles: Sequence[Literal["viewer", "catalogue", "treasury", "superuser"]],
+    ) -> Steps[IssuedOperator]:
+        """Makes an operator; the token is shown this once."""
+        return self._do(IssuedOperator, "POST", "/admin/operators", body=given(name=name, roles=as_list(roles)))
+
+    def list_operators(self) -> Steps[Operators]:
+        """All operators, the revoked ones too, in the order in which they were made."""
+        return self._do(Operators, "GET", "/admin/operators")
+
+    def revoke_operator(self, id: str) -> Steps[Operator]:
+        """Revokes the token of an operator; revoking it again changes nothing."""
+        return self._do(Operator, "DELETE", f"/admin/operators/{segment(id)}")

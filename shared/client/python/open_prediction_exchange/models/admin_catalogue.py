@@ -80,6 +80,14 @@ class EventStages:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Holders:
+    """How many accounts hold tokens of a market."""
+
+    accounts: int
+    """With tokens of either outcome."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class MarketRebate:
     """The part of their fees that makers of the market get back from now on; 0 for none."""
 

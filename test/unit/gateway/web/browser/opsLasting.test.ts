@@ -1,4 +1,4 @@
-/** How long a problem of /ops has lasted, and what the page makes of it before its alert rings. */
+/** Problems of /ops by how long they have lasted: what the page makes of them before their alert rings. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ALERTS } from '../../../../../gateway/web/browser/ops/alerts.ts';

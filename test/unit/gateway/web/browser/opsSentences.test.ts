@@ -192,6 +192,7 @@ const level = (num_orders: number, notional: string) => {
 const WITHIN = {
   book: { bids: [level(2, '1500000')], asks: [level(3, '2000000')] },
   ticker: { open_interest_atomic: '40000000' },
+  holders: { accounts: 3 },
 } as unknown as NonNullable<consequences.InMarket>;
 
 test('an action says before how many orders, markets and how much money it concerns', () => {
@@ -208,8 +209,9 @@ test('an action says before how many orders, markets and how much money it conce
   assert.equal(consequences.resuming(report()), 'Orders are accepted again in all 2 markets.');
   assert.equal(
     consequences.deciding(MARKET, 1_000_000, WITHIN),
-    'Each token of Yes pays 1.00 USDC, of No pays nothing. Holders get 40.00 USDC in all. Open orders: 5, worth 3.50 ' +
-      'USDC; they are cancelled. This cannot be undone. A second operator approves it, if there is one.',
+    'Each token of Yes pays 1.00 USDC, of No pays nothing. Accounts with tokens of it: 3; they get 40.00 ' +
+      'USDC in all. Open orders: 5, worth 3.50 USDC; they are cancelled. This cannot be undone. A second operator ' +
+      'approves it, if there is one.',
   );
   assert.match(
     consequences.deciding(MARKET, 500_000, null),
@@ -220,7 +222,10 @@ test('an action says before how many orders, markets and how much money it conce
     consequences.pausingMarket(full),
     / Open orders: at least 103, worth 102\.00 USDC; they stay, and can be cancelled\./,
   );
-  assert.equal(consequences.settling(WITHIN), 'Every holder who has not claimed is paid, 40.00 USDC at most.');
+  assert.equal(
+    consequences.settling(WITHIN),
+    'Every holder who has not claimed is paid, 40.00 USDC at most. Accounts with tokens of it: 3.',
+  );
   const user = { usdc: { available: '5000000', reserved: '2500000' } } as ProfileWithBalance;
   assert.equal(
     consequences.restricting('frozen', user),
