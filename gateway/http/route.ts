@@ -49,51 +49,9 @@ type PrincipalOf<A extends Access> = A extends 'public'
       ? Principal
       : AccountPrincipal;
 
-/**
- * Every route has every field, in the same order. Then all routes have the same hidden class in V8, and the stages that
- * all requests pass are compiled once: otherwise V8 would compile them anew when the first request with another shape
- * comes.
- */
-const NO_FIELDS: { readonly [field in keyof Required<RouteSpec>]: undefined } = {
-  method: undefined,
-  path: undefined,
-  id: undefined,
-  summary: undefined,
-  access: undefined,
-  limit: undefined,
-  hasEncodedParams: undefined,
-  strictKey: undefined,
-  idempotency: undefined,
-  keepsKey: undefined,
-  hasForeignHeaders: undefined,
-  hasDeadline: undefined,
-  early: undefined,
-  placing: undefined,
-  reducing: undefined,
-  storing: undefined,
-  changes: undefined,
-  sessionScope: undefined,
-  cookies: undefined,
-  hasEntityTag: undefined,
-  countsItself: undefined,
-  probe: undefined,
-  maxBodyBytes: undefined,
-  params: undefined,
-  query: undefined,
-  body: undefined,
-  documentedBody: undefined,
-  bodyType: undefined,
-  bodyOptional: undefined,
-  answers: undefined,
-  atAdminDoor: undefined,
-  isFile: undefined,
-  contentType: undefined,
-  errors: undefined,
-};
-
 /** The stages have checked everything that the types of the handler's call promise: hence the one cast. */
 export function route<S extends RouteSpec>(spec: S, handler: Handler<S>, scan?: Scan): Route {
-  return { ...NO_FIELDS, limit: 'unlisted', ...spec, handler: handler as Route['handler'], scan };
+  return { limit: 'unlisted', ...spec, handler: handler as Route['handler'], scan };
 }
 
 type Group = (deps: never) => Route[];

@@ -153,7 +153,7 @@ export function compileBodyLater(schema: JsonSchema): BodyCheck {
   return bodyCheck(schema, undefined);
 }
 
-/** One function for both, because V8 discards the code of its caller when a function of another kind comes. */
+/** @param compiled undefined: the schema is compiled on first use. */
 function bodyCheck(schema: JsonSchema, compiled: ValidateFunction | undefined): BodyCheck {
   let check = compiled;
   return (value) => {

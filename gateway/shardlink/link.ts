@@ -59,7 +59,7 @@ export class ShardLink {
   /** Request ids are indices here; index 0 is NO_REQUEST. Bounded by what the rings can hold. */
   readonly #pending: PendingReply[] = [new PendingReply()];
   readonly #free: number[] = [];
-  #reply: ReusedReply;
+  readonly #reply: ReusedReply;
   readonly #onPart: ReplyHandler<FanOut> = (reply, fanOut) => this.#mergePart(reply, fanOut);
   #isStopped = false;
   #isFollowing: boolean;
@@ -304,10 +304,8 @@ export class ShardLink {
     let isFull = false;
     for (let count = 1; word >= 0; word = isFull ? -1 : lane.events.next(), count++) {
       const type = this.#take(lane, words, word);
-      // The events of a record come between its RECORD and its REPLY, or the next RECORD. Both are checked each time:
-      // otherwise V8 would deoptimise this code when a turn first ends in the other way.
-      const isBorder = type === EVENT.RECORD.TYPE || type === EVENT.REPLY.TYPE;
-      isFull = isBorder && count >= MOST_EVENTS_PER_TURN;
+      // The events of a record come between its RECORD and its REPLY, or the next RECORD.
+      isFull = count >= MOST_EVENTS_PER_TURN && (type === EVENT.RECORD.TYPE || type === EVENT.REPLY.TYPE);
     }
     lane.hasMoreEvents = isFull;
     lane.events.release();
@@ -387,8 +385,6 @@ export class ShardLink {
   #ready(lane: Lane, words: Uint32Array, word: number): void {
     assert(!lane.isReady, 'LINK-4: a thread becomes READY once');
     lane.isReady = true;
-    // Compiled code expects replies of the same shape as those of the rehearsal, which were made after this link.
-    this.#reply = emptyReply(this.#views.resultOf(lane.shard));
     const shardSequence = readSafe(words, word + EVENT.READY.shardSequence);
     this.#views.recovered(lane.shard, shardSequence);
     this.#follower?.recovered(lane.shard, shardSequence);

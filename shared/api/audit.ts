@@ -55,7 +55,7 @@ export const AUDIT_RECORD = object(
     },
   },
   {
-    version: described(COUNT, 'Of the layout of the record; 1 where it is missing.'),
+    version: COUNT,
     operator: OPERATOR,
     operator_id: { type: 'string', examples: ['opr_Zm9vYmFyYmF6cXV1'] },
     address: { type: 'string', examples: ['192.0.2.7'] },

@@ -239,8 +239,8 @@ export const SHARD_FAULTS: readonly Fault[] = [
   {
     name: 'a turn of the pump ends inside a record',
     file: 'gateway/shardlink/link.ts',
-    search: 'isFull = isBorder && count >= MOST_EVENTS_PER_TURN;',
-    replace: 'isFull = count >= MOST_EVENTS_PER_TURN;',
+    search: 'isFull = count >= MOST_EVENTS_PER_TURN && (type',
+    replace: 'isFull = count >= MOST_EVENTS_PER_TURN && (type >= 0 || type',
     caughtBy: 'test/unit/gateway/shardlink/link.test.ts',
   },
   {

@@ -86,7 +86,6 @@ class AuditRecord:
     mac: str
     """The id of the key, and an HMAC of the same text."""
     version: int | None = None
-    """Of the layout of the record; 1 where it is missing."""
     operator: str | None = None
     operator_id: str | None = None
     address: str | None = None
