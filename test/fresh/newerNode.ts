@@ -20,6 +20,7 @@ const FILES = [
   ...['base', 'wire'].map((part) => `unit/shared/${part}`),
   ...[
     'api/orders.',
+    'api/transport.',
     'api/stream.',
     'api/streamFlow',
     'hostile/connections',
