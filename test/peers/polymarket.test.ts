@@ -1,34 +1,20 @@
 /** The official clients of Polymarket, as they come, play every method against `npm run polymarket`. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { createWalletClient, custom } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import { polygon } from 'viem/chains';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import { eventually } from '../support/eventually.ts';
 import { NO_PEERS, startFacade } from '../support/polymarketRig.ts';
 import { type Json, sharedServer } from '../support/server.ts';
 import { makeMarket, makeTrader, type Trader } from '../support/traders.ts';
+import { clientAt, clobClient, makeSigner, NAMES } from './clients.ts';
 import { type Row, SCENARIO, type World } from './scenario.ts';
 
 const server = await sharedServer();
 const facade = await startFacade({ after }, server);
 const LEAST_METHODS = 50;
-/** By a variable: the types of the packages are not there where they are not installed. */
-const NAMES = { 1: '@polymarket/clob-client', 2: '@polymarket/clob-client-v2' } as const;
-const clobClient = async (version: 1 | 2): Promise<Json> => (await import(NAMES[version])).ClobClient;
-
-/** A wallet that signs, and reaches no chain. */
-function makeSigner(): Json {
-  const account = privateKeyToAccount(generatePrivateKey());
-  return createWalletClient({ account, chain: polygon, transport: custom({ request: async () => assert.fail() }) });
-}
-
-async function clientOf(version: 1 | 2, signer: Json, creds?: Json, type = 0, funder?: string): Promise<Json> {
-  const Client = await clobClient(version);
-  if (version === 1) return new Client(facade.host, 137, signer, creds, type, funder);
-  return new Client({ host: facade.host, chain: 137, signer, creds, signatureType: type, funderAddress: funder });
-}
+const clientOf = (version: 1 | 2, signer: Json, creds?: Json, type = 0, funder?: string): Promise<Json> =>
+  clientAt(facade.host, version, { signer, creds, type, ...(funder === undefined ? {} : { funder }) });
 
 async function fillBook(market: OrderMarket): Promise<Trader> {
   const maker = await makeTrader(server);

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import type { Json } from '../support/server.ts';
+import { postOrder } from './clients.ts';
 
 export type World = {
   readonly client: Json;
@@ -52,9 +53,7 @@ const refused = { status: 400 };
 const missing = { status: 501 };
 const buy = (token: string, price: number, size: number) => ({ tokenID: token, price, size, side: 'BUY' });
 const post = ({ client, version }: World, order: Json, kind: string, postOnly = false) =>
-  version === 1
-    ? client.createAndPostOrder(order, undefined, kind, false, postOnly)
-    : client.createAndPostOrder(order, undefined, kind, postOnly);
+  postOrder(client, version, order, kind, postOnly);
 const keep =
   (name: string, check: Check): Check =>
   (answer, world) => {
