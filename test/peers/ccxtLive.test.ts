@@ -10,48 +10,45 @@ import { eventually } from '../support/eventually.ts';
 import { type Json, sharedServer } from '../support/server.ts';
 import { makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 import * as shapes from './ccxtShapes.ts';
+import { readFixtures, StaticRecorder } from './ccxtStatic.ts';
+import { makeOwner, type Owner, pmxOf } from './ccxtWorld.ts';
 
 const server = await sharedServer();
 const called = new Set<string>(['createLimitOrder', 'createMarketOrder', 'prediction', 'ws']);
 const skip = NO_CCXT;
 const PATIENCE = { timeout: 120_000 };
+const recorder = new StaticRecorder(server.baseUrl);
 const opened: Json[] = [];
 after(() => Promise.all(opened.map((exchange) => exchange.close())));
 
 /** Notes each method that is called. */
-async function exchangeOf(privateKey?: string, trader?: Trader): Promise<Json> {
-  const { pmx } = await loadCcxt();
-  const { keyId: apiKey, secret, passphrase: password } = trader?.credentials ?? {};
-  const key = trader === undefined ? {} : { apiKey, secret, password, privateKey };
-  const exchange = new pmx({ ...key, urls: { api: { rest: `${server.baseUrl}/` } }, enableRateLimit: false });
+async function exchangeOf(owner?: Owner): Promise<Json> {
+  const exchange = await pmxOf(server, owner);
   opened.push(exchange);
+  const recorded = recorder.wrap(exchange);
   return new Proxy(exchange, {
     get(target, name) {
       const value = target[name];
       if (typeof value !== 'function') return value;
       called.add(String(name));
-      return value.bind(target);
+      return recorded(String(name), value.bind(target));
     },
   });
 }
 
 type World = { market: OrderMarket; exchange: Json; open: Json; yes: string; no: string; other: Trader };
-let wallets = 0xcc97;
 let world: Promise<World> | undefined;
 
 /** An account behind the class, another one that trades with it, and a market of an event. */
 async function makeWorld(): Promise<World> {
-  const privateKey = `0x${(++wallets).toString(16).padStart(64, '0')}`;
-  const requestsPerSecond = 1000;
-  const scopes = ['read:account', 'trade:orders', 'trade:bulk', 'stream:user', 'stream:market'] as const;
-  const owner = await makeTrader(server, { privateKey, requestsPerSecond, scopes: [...scopes] });
+  const owner = await makeOwner(server);
   const event = await server.admin.createEvent({ title: 'The weather of tomorrow', category: 'Weather' });
   const market = await makeMarket(server, { title: 'Will it snow in Ulm?', event_id: event.id });
-  const [exchange, open] = [await exchangeOf(privateKey, owner), await exchangeOf()];
+  const [exchange, open] = [await exchangeOf(owner), await exchangeOf()];
   const rows: Json[] = await open.fetchMarkets({ query: 'snow Ulm' });
   const found = rows.find(({ id }) => id === market.id);
   const [yes, no] = found.outcomes.map(({ outcome }: Json) => outcome);
-  return { market, exchange, open, yes, no, other: await makeTrader(server, { requestsPerSecond }) };
+  return { market, exchange, open, yes, no, other: await makeTrader(server, { requestsPerSecond: 1000 }) };
 }
 
 async function theWorld(): Promise<World> {
@@ -273,4 +270,16 @@ test('every method that `has` claims was called', { skip }, async () => {
     Object.keys(description.DESCRIPTION.has).filter((name) => !called.has(name)),
     [],
   );
+});
+
+test('the static fixtures have every method that one request answers (CCXT_STATIC=write)', { skip }, async () => {
+  const { exchange, market } = await theWorld();
+  if (process.env['CCXT_STATIC'] === 'write') recorder.write(exchange, market.id);
+  for (const kind of ['request', 'response'] as const) {
+    const { methods } = readFixtures(kind);
+    assert.deepEqual(
+      [...recorder.methods].filter((name) => !Object.hasOwn(methods, name)),
+      [],
+    );
+  }
 });

@@ -55,13 +55,14 @@ export abstract class AccountOf extends Quotes {
   parsePredictionPosition(row: Dict): Unified {
     const found = this.outcomeAt(row['market_id'], this.safeString(row, 'outcome_index'));
     const contracts = this.fromUnits(this.safeString(row, 'quantity'))!;
-    const [entry, paid] = [this.safeString(row, 'average_entry_price'), found['settleFraction']];
+    // Markets that a program has kept in a file have null for what is not known.
+    const [entry, paid] = [this.safeString(row, 'average_entry_price'), this.safeNumber(found, 'settleFraction')];
     return this.safePredictionPosition({
       ...this.identityOf(found),
       ...{ id: this.safeString(row, 'id'), info: row, side: 'long', contracts, contractSize: '1' },
       ...{ entryPrice: entry, realizedPnl: this.safeString(row, 'realized_pnl') },
       collateral: entry === undefined ? undefined : Precise.stringMul(contracts, entry),
-      ...{ resolved: paid !== undefined, won: found['winner'], settleFraction: paid },
+      ...{ resolved: paid !== undefined, won: this.safeBool(found, 'winner'), settleFraction: paid },
       payout: paid === undefined ? undefined : Precise.stringMul(contracts, this.numberToString(paid)),
     });
   }
