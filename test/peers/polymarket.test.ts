@@ -111,3 +111,31 @@ test('an order of a proxy or a Safe is that of its signer, and of no other', { s
     assert.match((await (await of(thief)).createAndPostOrder(order)).error, /belongs to another signer/);
   }
 });
+
+test('markets in steps of 0.005 and 0.0025 trade with the newer client, and are not listed for the older', {
+  skip: NO_PEERS,
+}, async () => {
+  const older = await startFacade({ after }, server, { orderVersion: 1 });
+  for (const [ticks_per_unit, tick, price, off] of [
+    [200, '0.005', 0.055, 0.052],
+    [400, '0.0025', 0.0525, 0.051],
+  ] as const) {
+    const market = await makeMarket(server, { ticks_per_unit });
+    const tokenID = market.yes_token_id;
+    const signer = makeSigner();
+    await findMarket(await clientOf(2, signer), tokenID);
+    const creds = await (await clientOf(2, signer)).createOrDeriveApiKey();
+    const client = await clientOf(2, signer, creds);
+    assert.equal(await client.getTickSize(tokenID), tick);
+    const { orderID, status } = await client.createAndPostOrder({ tokenID, price, size: 20, side: 'BUY' });
+    assert.equal(status, 'live');
+    assert.equal((await client.getOrder(orderID)).price, String(price));
+    assert.deepEqual((await client.getOrderBook(tokenID)).bids, [{ price: String(price), size: '20' }]);
+    const refused = await client
+      .createAndPostOrder({ tokenID, price: off, size: 20, side: 'BUY' })
+      .catch((thrown: Error) => ({ error: thrown.message }));
+    assert.match(refused.error, /tick|TICK|price/i);
+    const answer = await fetch(`${older.host}/tick-size?token_id=${tokenID}`);
+    assert.equal(answer.status, 404);
+  }
+});

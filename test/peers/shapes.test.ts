@@ -11,6 +11,7 @@ import { makeMarket, makeTrader } from '../support/traders.ts';
 
 const server = await sharedServer();
 const facade = await startFacade({ after }, server);
+const NO_NEWS = { custom_feature_enabled: false } as const;
 const BID = { side: 'BUY', makerAmount: '4000000', takerAmount: '10000000' } as const;
 
 async function makeScene() {
@@ -96,6 +97,35 @@ test('the channels have the book, its changes, own orders and each state of a tr
   const [{ price, size, side }] = book.of('last_trade_price');
   assert.deepEqual([price, size, side], ['0.40', '4', 'SELL']);
   for (const socket of [book, own]) socket.close();
+});
+
+test('a reader that asks for it gets the best prices, and the news of markets: new ones, and decisions', async () => {
+  const { market, token, bot, other } = await makeScene();
+  const at = `${bot.socketHost}/ws/market`;
+  const asked = { type: 'market', assets_ids: [token], custom_feature_enabled: true };
+  const [reader, plain] = [new PolymarketSocket(at, asked), new PolymarketSocket(at, { ...asked, ...NO_NEWS })];
+  for (const socket of [reader, plain]) await socket.subscribed();
+  await eventually('the book has come', async () => reader.of('book').length === 1);
+  await other.place(market, { price: '0.40', size: '5' });
+  await other.place(market, { price: '0.39', size: '5' });
+  await other.place(market, { price: '0.41', size: '5' });
+  await eventually('both changes of the best price', async () => reader.of('best_bid_ask').length === 2);
+  assert.deepEqual(
+    reader.of('best_bid_ask').map(({ asset_id, best_bid, best_ask }) => [asset_id, best_bid, best_ask]),
+    ['0.40', '0.41'].map((price) => [token, price, '']),
+  );
+  const opened = await makeMarket(server, { title: 'Is this one new?', ticks_per_unit: 1000 });
+  const found = (type: string, id: string) => () => Promise.resolve(reader.of(type).find((row) => row.id === id));
+  const news = await eventually('the new market', found('new_market', opened.id));
+  assert.deepEqual(
+    [news.question, news.assets_ids, news.order_price_min_tick_size, news.outcomes],
+    ['Is this one new?', [opened.yes_token_id, opened.no_token_id], '0.001', ['Yes', 'No']],
+  );
+  await server.admin.resolveMarket(market.id, { outcome_index: 1 });
+  const decided = await eventually('the decision', found('market_resolved', market.id));
+  assert.deepEqual([decided.winning_asset_id, decided.winning_outcome], [market.no_token_id, 'No']);
+  for (const type of ['best_bid_ask', 'new_market', 'market_resolved']) assert.deepEqual(plain.of(type), []);
+  for (const socket of [reader, plain]) socket.close();
 });
 
 test('a proxy or Safe is that of the first signer who shows an order of it', async () => {

@@ -45,7 +45,7 @@ export function midpointOf({ bid, ask }: Best, { listed }: Token): string | null
   return ratioText(ticks, 2n * BigInt(listed.ticksPerUnit));
 }
 
-export function spreadOf({ bid, ask }: Best, { listed }: Token): string | null {
+export function spreadOf({ bid, ask }: Best, { listed }: Pick<Token, 'listed'>): string | null {
   if (bid === null || ask === null) return null;
   const ticks = ticksOf(ask, listed) - ticksOf(bid, listed);
   return ticks > 0n ? priceText(ratioText(ticks, BigInt(listed.ticksPerUnit)), listed) : '0';

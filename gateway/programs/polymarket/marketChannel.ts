@@ -11,8 +11,9 @@ import { formatUnits } from '../../../shared/client/amounts.ts';
 import type { BookEvent, BookStream } from '../../../shared/client/stream/bookStream.ts';
 import type { ExchangeStream } from '../../../shared/client/stream/exchangeStream.ts';
 import type { DeltaFrame, TradeFrame } from '../../../shared/client/stream/frames.ts';
-import { bookJson, ofOutcome, otherPrice, priceText } from './bookJson.ts';
+import { bookJson, ofOutcome, otherPrice, priceText, spreadOf } from './bookJson.ts';
 import type { Catalogue, Listed, Outcome, Token } from './catalogue.ts';
+import type { MarketNews } from './marketNews.ts';
 import { listOf, Refusal } from './reply.ts';
 import type { Channel, Reader } from './sockets.ts';
 
@@ -26,6 +27,8 @@ type Topic = {
   readonly readers: Map<Reader, Set<Outcome>>;
   /** The last price of Yes. */
   last: string | null;
+  /** The best prices, as they were last sent. */
+  best: string;
 };
 
 export class MarketChannel implements Channel {
@@ -33,16 +36,19 @@ export class MarketChannel implements Channel {
   readonly #stream: ExchangeStream;
   readonly #topics = new Map<string, Topic>();
   readonly #counts = new Map<Reader, number>();
+  readonly #news: MarketNews;
 
-  constructor(catalogue: Catalogue, stream: ExchangeStream) {
+  constructor(catalogue: Catalogue, stream: ExchangeStream, news: MarketNews) {
     this.#catalogue = catalogue;
     this.#stream = stream;
+    this.#news = news;
   }
 
   async received(reader: Reader, message: Readonly<Record<string, unknown>>): Promise<void> {
     const ids = listOf(message['assets_ids'] ?? message['asset_ids'], MOST_TOKENS);
     const isLeaving = message['operation'] === 'unsubscribe';
     this.#counts.set(reader, this.#counts.get(reader) ?? 0);
+    this.#news.asked(reader, message['custom_feature_enabled']);
     for (const id of ids) {
       if (typeof id !== 'string') throw new Refusal(400, 'assets_ids: expected ids of tokens');
       const token = await this.#catalogue.token(id);
@@ -55,6 +61,7 @@ export class MarketChannel implements Channel {
 
   left(reader: Reader): void {
     this.#counts.delete(reader);
+    this.#news.left(reader);
     for (const topic of [...this.#topics.values()]) {
       topic.readers.delete(reader);
       this.#closeUnread(topic);
@@ -92,7 +99,7 @@ export class MarketChannel implements Channel {
     };
     const book = this.#stream.openBook(id, { onEvent });
     book.ready().catch(() => this.#fail(id));
-    const topic: Topic = { listed, book, readers: new Map(), last: null };
+    const topic: Topic = { listed, book, readers: new Map(), last: null, best: '' };
     this.#topics.set(id, topic);
     return topic;
   }
@@ -111,13 +118,26 @@ export class MarketChannel implements Channel {
   }
 
   #emitted(topic: Topic, event: BookEvent): void {
-    if (event.type === 'book') this.#each(topic, (outcome) => [bookMessage(topic, outcome)]);
+    if (event.type === 'book') this.#replaced(topic);
     else if (event.type === 'delta') this.#changed(topic, event.frame);
     else if (event.type === 'trade') this.#traded(topic, event.frame);
   }
 
+  #replaced(topic: Topic): void {
+    topic.best = bestOf(topic);
+    this.#each(topic, (outcome) => [bookMessage(topic, outcome)]);
+  }
+
   #changed(topic: Topic, frame: DeltaFrame): void {
     this.#each(topic, (outcome) => changeMessage(topic, frame, outcome));
+    const best = bestOf(topic);
+    if (best === topic.best) return;
+    topic.best = best;
+    this.#each(
+      topic,
+      (outcome) => bestMessage(topic, frame, outcome),
+      (reader) => this.#news.isFor(reader),
+    );
   }
 
   #traded(topic: Topic, { data, timestamp }: TradeFrame): void {
@@ -136,9 +156,14 @@ export class MarketChannel implements Channel {
     }));
   }
 
-  #each({ readers }: Topic, messageOf: (outcome: Outcome) => object): void {
+  #each(
+    { readers }: Topic,
+    messageOf: (outcome: Outcome) => object,
+    isFor: (reader: Reader) => boolean = () => true,
+  ): void {
     const messages = OUTCOMES.map((outcome) => (hasReader(readers, outcome) ? messageOf(outcome) : null));
     for (const [reader, outcomes] of readers) {
+      if (!isFor(reader)) continue;
       for (const outcome of outcomes) {
         const message = messages[outcome];
         if (message !== null) reader.send(message);
@@ -160,8 +185,6 @@ function bookMessage({ listed, book, last }: Topic, outcome: Outcome): object {
 /** A level as it is now; the frame says it of Yes. */
 function changeMessage({ listed, book }: Topic, { data, timestamp, sequence }: DeltaFrame, outcome: Outcome): object {
   const { level } = data;
-  const best = book.best(outcome);
-  const text = (price: string | undefined): string => (price === undefined ? '' : priceText(price, listed));
   const change = {
     asset_id: listed.tokens[outcome],
     price: priceText(ofOutcome(level.price, outcome, listed), listed),
@@ -169,8 +192,7 @@ function changeMessage({ listed, book }: Topic, { data, timestamp, sequence }: D
     side: outcome === 0 ? level.side : otherSide(level.side),
     // Of no book: it names the change.
     hash: sequence.toString(16).padStart(40, '0'),
-    best_bid: text(best.bid?.price),
-    best_ask: text(best.ask?.price),
+    ...bestTexts(listed, book, outcome),
   };
   return {
     event_type: 'price_change',
@@ -178,6 +200,30 @@ function changeMessage({ listed, book }: Topic, { data, timestamp, sequence }: D
     price_changes: [change],
     timestamp: String(timestamp),
   };
+}
+
+/** For readers with `custom_feature_enabled`. */
+function bestMessage({ listed, book }: Topic, { timestamp }: DeltaFrame, outcome: Outcome): object {
+  const { bid, ask } = book.best(outcome);
+  const spread = spreadOf({ bid: bid?.price ?? null, ask: ask?.price ?? null }, { listed });
+  return {
+    event_type: 'best_bid_ask',
+    market: listed.conditionId,
+    asset_id: listed.tokens[outcome],
+    ...bestTexts(listed, book, outcome),
+    spread: spread ?? '',
+    timestamp: String(timestamp),
+  };
+}
+
+function bestOf({ listed, book }: Topic): string {
+  return Object.values(bestTexts(listed, book, 0)).join();
+}
+
+function bestTexts(listed: Listed, book: BookStream, outcome: Outcome): { best_bid: string; best_ask: string } {
+  const { bid, ask } = book.best(outcome);
+  const text = (price: string | undefined): string => (price === undefined ? '' : priceText(price, listed));
+  return { best_bid: text(bid?.price), best_ask: text(ask?.price) };
 }
 
 function otherSide(side: string): 'BUY' | 'SELL' {

@@ -3,6 +3,7 @@ import type { Clock } from '../../../shared/base/clock.ts';
 import { AdminClient } from '../../../shared/client/admin.ts';
 import { ExchangeClient } from '../../../shared/client/client.ts';
 import type { Credentials } from '../../../shared/client/credentials.ts';
+import type { MarketChangeEvent } from '../../../shared/client/stream/channelStream.ts';
 import type { ExchangeStream } from '../../../shared/client/stream/exchangeStream.ts';
 import type { Scope } from '../../../shared/client/types.ts';
 import { accountRoutes } from './accountRoutes.ts';
@@ -15,6 +16,7 @@ import { Faults } from './faults.ts';
 import { PolymarketHeartbeats } from './heartbeats.ts';
 import { keyRoutes } from './keyRoutes.ts';
 import { MarketChannel } from './marketChannel.ts';
+import { MarketNews } from './marketNews.ts';
 import { marketRoutes } from './marketRoutes.ts';
 import { orderRoutes } from './orderRoutes.ts';
 import { Placing } from './placing.ts';
@@ -86,9 +88,15 @@ export class Polymarket {
     // A whole catalogue is read before the first client asks.
     await catalogue.all();
     const stream: ExchangeStream = await reads.openStream();
-    stream.openMarketChanges({ all: true, onEvent: ({ type }) => void (type === 'change' && catalogue.changed()) });
+    const news = new MarketNews(catalogue, onError);
+    const onEvent = (event: MarketChangeEvent): void => {
+      if (event.type !== 'change') return;
+      catalogue.changed();
+      news.changed(event.frame);
+    };
+    stream.openMarketChanges({ all: true, onEvent });
     const user = new UserChannel(trading, onError);
-    sockets.add(server.app, '/ws/market', new MarketChannel(catalogue, stream));
+    sockets.add(server.app, '/ws/market', new MarketChannel(catalogue, stream, news));
     sockets.add(server.app, '/ws/user', user);
     const endings = [heartbeats, user, stream, accounts, reads, store].map((part) => () => part.close());
     return new Polymarket({ server, endings });
