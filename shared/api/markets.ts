@@ -130,7 +130,7 @@ export type Market = FromSchema<typeof MARKET>;
 export const PAGE = { total: COUNT, limit: COUNT, offset: COUNT } as const;
 
 export const COUNT_IS_ESTIMATE = {
-  count_is_estimate: described(FLAG, 'True: there are at least `total`. Otherwise absent.'),
+  count_is_estimate: described(FLAG, 'True: there are at least `total`.'),
 } as const;
 
 export const MARKETS = object({ markets: arrayOf(MARKET), ...PAGE, next_cursor: orNull(TEXT) }, COUNT_IS_ESTIMATE);

@@ -18,10 +18,10 @@ export const SHARD_STATE = object({
   shard: SHARD,
   ready: FLAG,
   verifier: orNull({ type: 'string', examples: ['kernel'] }),
-  signature_differences: described(COUNT, 'Checks with another answer of the reference.'),
+  signature_differences: COUNT,
   open_orders: COUNT,
   journal_sequence: COUNT,
-  unanswered_commands: described(COUNT, 'Sent, and not known to be committed.'),
+  unanswered_commands: COUNT,
   command_ring_bytes: COUNT,
   command_ring_capacity_bytes: COUNT,
   event_ring_bytes: COUNT,
@@ -40,8 +40,8 @@ export const SHARD_STATE = object({
 export const MOVE_STATE = object({
   from: ADDRESS,
   state: { type: 'string', enum: ['open', 'claiming', 'moving'], examples: ['moving'] },
-  seconds: described(SECONDS, 'Since orders are signed for the next contract.'),
-  left: described(COUNT, 'What the old contract still has to settle.'),
+  seconds: SECONDS,
+  left: COUNT,
 });
 
 const FOREIGN_PROPOSAL = object({
@@ -54,10 +54,10 @@ const FOREIGN_PROPOSAL = object({
 });
 
 const DECISIONS_STATE = object({
-  wanted: described(COUNT, 'Not proposed yet.'),
-  proposed: described(COUNT, 'May still be vetoed.'),
-  decided: described(COUNT, 'Carried out; the ledger follows.'),
-  otherwise: described(COUNT, 'Decided otherwise by others.'),
+  wanted: COUNT,
+  proposed: COUNT,
+  decided: COUNT,
+  otherwise: COUNT,
   may_propose: described(FLAG, 'False while RESOLVER_KEY has no right to propose.'),
   delay_seconds: described(orNull(SECONDS), 'How long a proposal can be vetoed.'),
   least_delay_seconds: described(orNull(SECONDS), 'The shortest that can be set.'),
@@ -68,14 +68,14 @@ export const SETTLEMENT_STATE = object({
   reason: described(orNull({ type: 'string', examples: ['the node is behind'] }), 'Why orders are refused.'),
   problem: described(orNull({ type: 'string', examples: ['the node does not answer'] }), 'Why the node is not used.'),
   head_age_seconds: orNull(SECONDS),
-  behind_records: described(COUNT, 'Journal records that settlement has not read yet.'),
+  behind_records: COUNT,
   work: object({ pending: COUNT, submitted: COUNT, mined: COUNT }),
-  oldest_trade_seconds: described(SECONDS, 'Wait of the oldest trade for its batch.'),
-  move: described(orNull(MOVE_STATE), 'Funds that move to another exchange contract.'),
+  oldest_trade_seconds: SECONDS,
+  move: orNull(MOVE_STATE),
   refused_payments: COUNT,
   foreign_nonces: COUNT,
-  failed_trades: described(COUNT, 'Trades that the contract refuses for good.'),
-  differences: described(COUNT, 'Balances in which ledger and chain differ.'),
+  failed_trades: COUNT,
+  differences: COUNT,
   at_most_fee: FLAG,
   low_keys: arrayOf({ type: 'string', examples: ['OPERATOR'] }),
   decisions: DECISIONS_STATE,
@@ -93,7 +93,7 @@ export const SETTLEMENT_STATE = object({
 });
 
 export const PLACING = object({
-  taken: described(COUNT, 'Requests that place and were carried out.'),
+  taken: COUNT,
   turned_away: described(
     arrayOf(object({ code: { type: 'string', examples: ['ENGINE_BUSY'] }, count: COUNT })),
     'Refused for a cause of the exchange.',
@@ -102,8 +102,8 @@ export const PLACING = object({
 
 export const CLOCK_STATE = object({
   set_back: FLAG,
-  shifts: described(COUNT, 'Moves of more than five seconds within a minute.'),
-  refused_accounts: described(COUNT, 'Accounts with funds refused for their time alone.'),
+  shifts: COUNT,
+  refused_accounts: COUNT,
   clients_ahead_seconds: described(orNull({ type: 'number', examples: [0.1] }), 'The middle of the clocks of clients.'),
 });
 

@@ -34,11 +34,9 @@ class ShardState:
     ready: bool
     verifier: str | None
     signature_differences: int
-    """Checks with another answer of the reference."""
     open_orders: int
     journal_sequence: int
     unanswered_commands: int
-    """Sent, and not known to be committed."""
     command_ring_bytes: int
     command_ring_capacity_bytes: int
     event_ring_bytes: int
@@ -99,7 +97,6 @@ class PlacingState:
     """A part of an answer: PlacingState."""
 
     taken: int
-    """Requests that place and were carried out."""
     turned_away: tuple[PlacingStateTurnedAwayItem, ...]
     """Refused for a cause of the exchange."""
 
@@ -110,9 +107,7 @@ class ClockState:
 
     set_back: bool
     shifts: int
-    """Moves of more than five seconds within a minute."""
     refused_accounts: int
-    """Accounts with funds refused for their time alone."""
     clients_ahead_seconds: Decimal | None
     """The middle of the clocks of clients. Unit: seconds."""
 

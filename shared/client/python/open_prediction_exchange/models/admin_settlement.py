@@ -18,14 +18,12 @@ class SettlementStateWork:
 
 @dataclass(frozen=True, kw_only=True)
 class MoveState:
-    """Funds that move to another exchange contract."""
+    """A part of an answer: MoveState."""
 
     from_: str
     state: Literal["open", "claiming", "moving"]
     seconds: Decimal
-    """Since orders are signed for the next contract."""
     left: int
-    """What the old contract still has to settle."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,13 +48,9 @@ class SettlementStateDecisions:
     """A part of an answer: SettlementStateDecisions."""
 
     wanted: int
-    """Not proposed yet."""
     proposed: int
-    """May still be vetoed."""
     decided: int
-    """Carried out; the ledger follows."""
     otherwise: int
-    """Decided otherwise by others."""
     may_propose: bool
     """False while RESOLVER_KEY has no right to propose."""
     delay_seconds: Decimal | None
@@ -88,18 +82,14 @@ class SettlementState:
     head_age_seconds: Decimal | None
     """Unit: seconds."""
     behind_records: int
-    """Journal records that settlement has not read yet."""
     work: SettlementStateWork
     oldest_trade_seconds: Decimal
-    """Wait of the oldest trade for its batch. Unit: seconds."""
+    """Unit: seconds."""
     move: MoveState | None
-    """Funds that move to another exchange contract."""
     refused_payments: int
     foreign_nonces: int
     failed_trades: int
-    """Trades that the contract refuses for good."""
     differences: int
-    """Balances in which ledger and chain differ."""
     at_most_fee: bool
     low_keys: tuple[str, ...]
     decisions: SettlementStateDecisions

@@ -56,7 +56,7 @@ class UserOrders:
     next_cursor: str | None
     """Null on the last page."""
     count_is_estimate: bool | None = None
-    """True: there are at least `total`. Otherwise absent."""
+    """True: there are at least `total`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +98,7 @@ class UserTrades:
     next_cursor: str | None
     """Null on the last page."""
     count_is_estimate: bool | None = None
-    """True: there are at least `total`. Otherwise absent."""
+    """True: there are at least `total`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +153,7 @@ class UserActivity:
     next_cursor: str | None
     """Null on the last page."""
     count_is_estimate: bool | None = None
-    """True: there are at least `total`. Otherwise absent."""
+    """True: there are at least `total`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -254,7 +254,7 @@ class FundMovements:
     limit: int
     offset: int
     count_is_estimate: bool | None = None
-    """True: there are at least `total`. Otherwise absent."""
+    """True: there are at least `total`."""
 
 
 @dataclass(frozen=True, kw_only=True)

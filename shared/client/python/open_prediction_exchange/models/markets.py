@@ -129,7 +129,7 @@ class Markets:
     offset: int
     next_cursor: str | None
     count_is_estimate: bool | None = None
-    """True: there are at least `total`. Otherwise absent."""
+    """True: there are at least `total`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,4 +173,4 @@ class MarketEvents:
     limit: int
     offset: int
     count_is_estimate: bool | None = None
-    """True: there are at least `total`. Otherwise absent."""
+    """True: there are at least `total`."""
