@@ -78,6 +78,7 @@ const COMMANDS: Record<string, Command> = {
     takes: 'folder',
     run: ofBackups(restore),
   },
+  'history write': { options: [], takes: 'folder', run: writeHistoryOf },
   'keys rotate': { options: [], writes: true, run: rotateKeys },
   audit: { options: [], run: audit },
   'audit-log': { options: ['from'], run: auditLog },
@@ -181,6 +182,14 @@ async function exportJournals(call: Call): Promise<boolean> {
   const from = integerOf('from', options.from, 1) ?? 1;
   const chunks = exportHistory(await listShards(dataDir(call)), { market, from });
   await printAll(call, chunks);
+  return true;
+}
+
+async function writeHistoryOf(call: Call): Promise<boolean> {
+  const { writeHistory } = await import('./publicHistory.ts');
+  const directory = dataDir(call);
+  const days = await writeHistory(await listShards(directory), call.argument, systemClock.nowMs());
+  for (const day of days) print(call, `${day} written to ${join(call.argument, day)}`);
   return true;
 }
 

@@ -6,6 +6,8 @@ export const USAGE = `Usage:
       makes safe repairs; with --accept-loss also repairs that give something up, which it names; nothing is deleted
   npm run admin -- journal export [--data DIR] [--market UUID] [--from N] [--format ndjson]
       the history, a line per event, from record N of each shard on; the exchange may be running
+  npm run admin -- history write FOLDER [--data DIR]
+      writes the public history of all days that are over to FOLDER, as HISTORY_DIR has it; the exchange may be running
   npm run admin -- journal adopt [--data DIR]
       makes a new journal.key and vouches for the present records: after an upgrade from a version without such a key
   npm run admin -- control repair [--data DIR] [--accept-loss]

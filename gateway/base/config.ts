@@ -39,6 +39,8 @@ export type Config = Readonly<{
   /** 0 lets the system choose. */
   port: number;
   dataDir: string;
+  /** The directory of the public history; null: none is written. */
+  historyDir: string | null;
   /** The folder into which administrators may have backups made over the API; null: none. */
   backupTarget: string | null;
   /** Null: the number with which the data directory was made, or `defaultShards` for a new one. */
@@ -153,6 +155,7 @@ export function parseConfig(env: Environment, cores: number): Config {
     host,
     port,
     dataDir: read.text('DATA_DIR', 'data/live'),
+    historyDir: read.text('HISTORY_DIR', '') || null,
     backupTarget: read.text('BACKUP_TARGET', '') || null,
     shards: read.has('SHARDS') ? read.integer('SHARDS', 1, 1, MAX_SHARDS) : null,
     defaultShards: Math.min(Math.max(cores - 1, 1), MAX_SHARDS),

@@ -3,6 +3,7 @@
  * parts keep; they are read here.
  * Owner: the gateway thread.
  */
+import { systemClock } from '../../shared/base/clock.ts';
 import { STAGE_NAMES } from '../../shared/base/codes.ts';
 import { MEMORY_KINDS, type ThreadMemory } from '../../shared/base/threadMemory.ts';
 import { NOT_KNOWN, type Progress } from '../../shared/wire/progress.ts';
@@ -206,6 +207,12 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   exchange_projector_lag_records: ofShard(({ progress }, shard) => behind(progress, shard, progress.projected(shard))),
   exchange_projector_lag_seconds: ofShard(({ projectorLag }, shard) => projectorLag.milliseconds(shard) / 1000),
   exchange_history_from_seconds: single(({ progress }) => progress.historyFromMs() / 1000),
+  exchange_public_history_lag_records: ofShard(
+    ({ progress }, shard) => progress.historyLag(shard, systemClock.nowMs()).records,
+  ),
+  exchange_public_history_lag_seconds: ofShard(
+    ({ progress }, shard) => progress.historyLag(shard, systemClock.nowMs()).ms / 1000,
+  ),
   exchange_position_differences_total: single(({ positionDifferences }) => positionDifferences()),
   exchange_disk_free_bytes: single(({ disk }) => disk.freeBytes),
   exchange_disk_reserve_bytes: single(({ disk }) => disk.reserveBytes),

@@ -169,6 +169,14 @@ export const METRICS = {
     'Start of the history in the read model, in seconds since 1970; 0: the first record.',
     [],
   ),
+  exchange_public_history_lag_records: gauge(
+    'Records of the journal that the public history does not have yet; 0 without HISTORY_DIR.',
+    ['shard'],
+  ),
+  exchange_public_history_lag_seconds: gauge(
+    'Age of the last record in the public history while it has not all; 0 without HISTORY_DIR.',
+    ['shard'],
+  ),
   exchange_position_differences_total: counter(
     'Positions whose quantity in the read model differed from that of the engine. Above 0 is a bug.',
     [],

@@ -87,6 +87,7 @@ export class EngineThreads {
       progress,
       everyRecords: config.snapshotEvery,
       keepRecords: config.journalKeep,
+      historyDir: config.historyDir,
       log,
     });
   }

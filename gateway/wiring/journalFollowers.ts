@@ -8,6 +8,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
+import type { HistoryMessage, HistoryOptions } from '../../shared/wire/historyThread.ts';
 import { Progress } from '../../shared/wire/progress.ts';
 import { mayBeDue } from '../../shared/wire/snapshotsDue.ts';
 import type {
@@ -25,7 +26,12 @@ import type { CatalogFeed } from './catalogFeed.ts';
 import { ProjectorFailures } from './projectorFailures.ts';
 
 type JournalFollowersOptions = ProjectorOptions &
-  SnapshotOptions & { readonly catalogFeed: Pick<CatalogFeed, 'connect'>; readonly log: Logger };
+  SnapshotOptions & {
+    /** Null: no public history is written. */
+    readonly historyDir: string | null;
+    readonly catalogFeed: Pick<CatalogFeed, 'connect'>;
+    readonly log: Logger;
+  };
 
 /** Last snapshots shorten the next start, but the other steps of a stop need time too. */
 const LAST_SNAPSHOT_MS = 4000;
@@ -45,13 +51,14 @@ export class JournalFollowers {
   readonly #failures: ProjectorFailures;
   readonly #progress: Progress;
   readonly #projector: SupervisedThread;
+  readonly #history: SupervisedThread | null;
   readonly #snapshotOptions: SnapshotOptions;
   readonly #look: NodeJS.Timeout;
   /** Null until a snapshot may be due: a thread costs every start a tenth of a second of processor time. */
   #snapshots: SupervisedThread | null = null;
   readonly #alarm = new Int32Array(new SharedArrayBuffer(4));
 
-  constructor({ log, readDbPath, catalogFeed, ...snapshots }: JournalFollowersOptions) {
+  constructor({ log, readDbPath, catalogFeed, historyDir, ...snapshots }: JournalFollowersOptions) {
     const { journalPaths, journalKey, progress } = snapshots;
     this.#log = log;
     this.#progress = new Progress(progress);
@@ -64,6 +71,7 @@ export class JournalFollowers {
       const workerData = options satisfies ProjectorOptions & ProjectorPort;
       return { entry: '../../engine/projector/main.ts', options: { workerData, transferList: [catalogPort] } };
     });
+    this.#history = historyDir === null ? null : this.#writeHistory(historyDir, snapshots);
     this.#snapshotOptions = snapshots;
     this.#look = setInterval(() => this.#startSnapshots(false), LOOK_EVERY_MS).unref();
   }
@@ -75,7 +83,7 @@ export class JournalFollowers {
     Atomics.store(this.#alarm, 0, 1);
     Atomics.notify(this.#alarm, 0);
     await Promise.race([stopped, sleep(lastSnapshotMs, undefined, { ref: false })]);
-    await Promise.all([this.#snapshots?.terminate(), this.#projector.terminate()]);
+    await Promise.all([this.#snapshots?.terminate(), this.#projector.terminate(), this.#history?.terminate()]);
   }
 
   /** Starts the snapshot thread if a snapshot may be due and the thread does not run yet. */
@@ -90,8 +98,24 @@ export class JournalFollowers {
     });
   }
 
-  /** Only the projector sends messages, the snapshot thread sends none. */
-  #receive(message: ProjectorMessage): void {
+  #writeHistory(
+    historyDir: string,
+    { journalPaths, journalKey, directory, progress }: SnapshotOptions,
+  ): SupervisedThread {
+    const workerData = { journalPaths, journalKey, directory, historyDir, progress } satisfies HistoryOptions;
+    return this.#supervise('history', () => ({ entry: '../../engine/history/main.ts', options: { workerData } }));
+  }
+
+  /** The snapshot thread sends none. */
+  #receive(message: ProjectorMessage | HistoryMessage): void {
+    if ('news' in message) {
+      this.#log.warn(message.news);
+      return;
+    }
+    if ('published' in message) {
+      this.#log.info({ day: message.published }, 'the history of a day is published');
+      return;
+    }
     if ('difference' in message) {
       this.#differs(message.difference);
       return;
@@ -118,7 +142,7 @@ export class JournalFollowers {
       launch: () => {
         const { entry, options } = prepare();
         const worker = new Worker(new URL(entry, import.meta.url), { ...options, name });
-        return worker.on('message', (message: ProjectorMessage) => this.#receive(message));
+        return worker.on('message', (message: ProjectorMessage | HistoryMessage) => this.#receive(message));
       },
       onEnd: (error) => {
         if (error !== null) threadEnds.note(this.#log, name, error);

@@ -9,6 +9,7 @@ import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { accessProblem, refusedFile } from '../../shared/base/fileAccess.ts';
 import { floorOf } from '../../shared/base/floors.ts';
+import { historyPlaceProblem } from '../../shared/base/historyPlace.ts';
 import { keepRoom } from '../../shared/base/keptRoom.ts';
 import { comesBackWith } from '../../shared/base/restored.ts';
 import { errorOf } from '../../shared/base/thrown.ts';
@@ -76,6 +77,9 @@ export class Stores {
     makeDataDir(dataDir);
     const refused = refusedFile(dataDir);
     if (refused !== null) throw new StartError(refused);
+    const { historyDir, backupTarget } = config;
+    const misplaced = historyDir === null ? null : historyPlaceProblem(historyDir, dataDir, backupTarget);
+    if (misplaced !== null) throw new StartError(misplaced);
     this.control = openControl(config, cluster, (text) => fallbacks.note(log, 'control_log', text));
     this.#sayRestored(log);
     this.#sayDamaged(log);
@@ -87,6 +91,8 @@ export class Stores {
     this.progress = new Progress(this.progressMemory);
     // No journal is trimmed before settlement has followed it.
     if (config.chain !== null) for (let shard = 0; shard < shards; shard++) this.progress.setSettled(shard, 0);
+    // Nor before the public history has.
+    if (historyDir !== null) for (let shard = 0; shard < shards; shard++) this.progress.setRecorded(shard, 0);
     this.metersMemory = createShardMeters(shards);
     this.shardMeters = Array.from({ length: shards }, (_, shard) => new ShardMeters(this.metersMemory, shard));
     this.spotMemory = createSpotMemory(shards);

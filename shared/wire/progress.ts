@@ -1,12 +1,12 @@
 /**
  * Progress of each shard's journal, of the projector, of trimming and of the log of private frames, in shared memory.
  * Owner: `committed` and `reserve` of a shard are written by that shard's thread, `projected` and `kept` by the
- * projector, `settled` by settlement, `trimmable` by the thread that makes snapshots, `logged` by the gateway; all
- * threads read.
+ * projector, `settled` by settlement, `recorded`, `historyAt` and `historyMs` by the public history, `trimmable` by the
+ * thread that makes snapshots, `logged` by the gateway; all threads read.
  *
- *   buffer   BELLS (RECORDS.md) | committed | projected | trimmable | logged | reserve | kept | settled: a 64-bit cell
- *            for each shard | catalogue, history, generation: a 64-bit cell each, written by the projector | doubt: one
- *            that the gateway writes | making: one that the projector writes
+ *   buffer   BELLS (RECORDS.md) | committed | projected | trimmable | logged | reserve | kept | settled | recorded |
+ *            historyAt | historyMs: a 64-bit cell for each shard | catalogue, history, generation: a 64-bit cell each,
+ *            written by the projector | doubt: one that the gateway writes | making: one that the projector writes
  *
  * Invariants:
  *   PROGRESS-1  A cell only grows, except those of the reserve, and the projector's when read.db is rebuilt. It is
@@ -30,9 +30,9 @@ export const BELLS = record(
   },
   'The words of the progress memory on which threads wait: the cells follow.',
 );
-const CELLS_BYTES = 56;
-/** Nothing settles on a chain, so no journal waits for settlement. */
-const NO_SETTLEMENT = BigInt(Number.MAX_SAFE_INTEGER);
+const CELLS_BYTES = 80;
+/** No journal waits: nothing settles on a chain, or no history is written. */
+const NO_WAIT = BigInt(Number.MAX_SAFE_INTEGER);
 const PROJECTOR_BYTES = 40;
 
 export class Progress {
@@ -45,6 +45,9 @@ export class Progress {
   readonly #reserve: BigInt64Array;
   readonly #kept: BigInt64Array;
   readonly #settled: BigInt64Array;
+  readonly #recorded: BigInt64Array;
+  readonly #historyAt: BigInt64Array;
+  readonly #historyMs: BigInt64Array;
   readonly #catalog: BigInt64Array;
   readonly #history: BigInt64Array;
   readonly #generation: BigInt64Array;
@@ -54,13 +57,13 @@ export class Progress {
   static create(shards: number): SharedArrayBuffer {
     const buffer = new SharedArrayBuffer(BELLS.BYTES + CELLS_BYTES * shards + PROJECTOR_BYTES);
     new BigInt64Array(buffer, BELLS.BYTES, 2 * shards).fill(BigInt(NOT_KNOWN));
-    new BigInt64Array(buffer, BELLS.BYTES + 48 * shards, shards).fill(NO_SETTLEMENT);
+    new BigInt64Array(buffer, BELLS.BYTES + 48 * shards, 2 * shards).fill(NO_WAIT);
     return buffer;
   }
 
   constructor(buffer: SharedArrayBuffer) {
     this.shards = (buffer.byteLength - BELLS.BYTES - PROJECTOR_BYTES) / CELLS_BYTES;
-    assert(Number.isInteger(this.shards) && this.shards >= 1, 'progress: the buffer holds seven cells per shard');
+    assert(Number.isInteger(this.shards) && this.shards >= 1, 'progress: the buffer holds ten cells per shard');
     this.#bells = new Int32Array(buffer, 0, BELLS.BYTES / 4);
     this.#committed = new BigInt64Array(buffer, BELLS.BYTES, this.shards);
     this.#projected = new BigInt64Array(buffer, BELLS.BYTES + 8 * this.shards, this.shards);
@@ -69,6 +72,9 @@ export class Progress {
     this.#reserve = new BigInt64Array(buffer, BELLS.BYTES + 32 * this.shards, this.shards);
     this.#kept = new BigInt64Array(buffer, BELLS.BYTES + 40 * this.shards, this.shards);
     this.#settled = new BigInt64Array(buffer, BELLS.BYTES + 48 * this.shards, this.shards);
+    this.#recorded = new BigInt64Array(buffer, BELLS.BYTES + 56 * this.shards, this.shards);
+    this.#historyAt = new BigInt64Array(buffer, BELLS.BYTES + 64 * this.shards, this.shards);
+    this.#historyMs = new BigInt64Array(buffer, BELLS.BYTES + 72 * this.shards, this.shards);
     const single = BELLS.BYTES + CELLS_BYTES * this.shards;
     this.#catalog = new BigInt64Array(buffer, single, 1);
     this.#history = new BigInt64Array(buffer, single + 8, 1);
@@ -156,12 +162,13 @@ export class Progress {
   }
 
   /**
-   * The shard may delete rows up to this sequence number: two intact snapshots cover them, and read.db and
-   * settlement.db have their consequences even after a power cut.
+   * The shard may delete rows up to this sequence number: two intact snapshots cover them, and read.db, settlement.db
+   * and the public history have their consequences even after a power cut.
    */
   trimmable(shard: number): number {
     const durable = Math.min(Number(Atomics.load(this.#trimmable, shard)), this.#keptOf(shard));
-    return Math.min(durable, Number(Atomics.load(this.#settled, shard)));
+    const settled = Math.min(durable, Number(Atomics.load(this.#settled, shard)));
+    return Math.min(settled, Number(Atomics.load(this.#recorded, shard)));
   }
 
   /** True while rows wait to be deleted until read.db is durable. */
@@ -177,6 +184,25 @@ export class Progress {
   /** settlement.db has the records up to this sequence number on disk. Never called if nothing settles on a chain. */
   setSettled(shard: number, shardSequence: number): void {
     Atomics.store(this.#settled, shard, BigInt(shardSequence));
+  }
+
+  /** The public history has the records up to this one on disk. Never called if none is written. */
+  setRecorded(shard: number, shardSequence: number): void {
+    Atomics.store(this.#recorded, shard, BigInt(shardSequence));
+  }
+
+  /** The last record in the public history, durable or not, and its time. */
+  setHistoryAt(shard: number, shardSequence: number, timeMs: number): void {
+    Atomics.store(this.#historyMs, shard, BigInt(timeMs));
+    Atomics.store(this.#historyAt, shard, BigInt(shardSequence));
+  }
+
+  /** The records that the public history does not have yet, and the age of its last one; zeros if none is written. */
+  historyLag(shard: number, nowMs: number): { readonly records: number; readonly ms: number } {
+    const records = this.committed(shard) - Number(Atomics.load(this.#historyAt, shard));
+    if (Atomics.load(this.#recorded, shard) === NO_WAIT || records <= 0) return { records: 0, ms: 0 };
+    const lastMs = Number(Atomics.load(this.#historyMs, shard));
+    return { records, ms: lastMs === 0 ? 0 : Math.max(0, nowMs - lastMs) };
   }
 
   #keptOf(shard: number): number {

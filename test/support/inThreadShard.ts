@@ -3,6 +3,7 @@
  * gateway's side of the rings can be driven to any moment. Signatures are not checked and nothing is durable.
  */
 import { Engine } from '../../engine/core/engine.ts';
+import type { JournalRecord } from '../../engine/journal/journalRecord.ts';
 import type { Balances } from '../../shared/wire/balances.ts';
 import { RecordBuffer } from '../../shared/wire/record.ts';
 import { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
@@ -36,6 +37,11 @@ export class InThreadShard {
     });
     replayRows(this.engine, journal);
     this.engine.goLive();
+  }
+
+  /** The records that it has journaled. */
+  get records(): readonly JournalRecord[] {
+    return this.#journal.rows;
   }
 
   /** The next thread of the same shard: it never sees the contents of this one's rings. */

@@ -40,14 +40,16 @@ export class JournaledShard {
   readonly #journal: Journal;
   readonly #random: () => number;
   readonly #batch: number;
+  readonly #firstAccount: number;
   /** Extra fields of an order, by account and number of the order; they do not depend on random numbers. */
   extend: (account: number, order: number) => Extension = () => ({});
   #written = 0;
   #orders = 0;
 
-  /** In a directory of its own. @param batch the records of a row. */
-  constructor(seed = 11, batch = 1) {
+  /** In a directory of its own. @param batch the records of a row. @param firstAccount of three that trade. */
+  constructor(seed = 11, batch = 1, firstAccount = 1) {
     this.#batch = batch;
+    this.#firstAccount = firstAccount;
     const directory = temporaryDirectory();
     const journalPath = join(directory, 'journal-0.db');
     this.file = { shard: 0, shards: 1, directory, journalPath, key: TEST_KEY };
@@ -55,7 +57,7 @@ export class JournaledShard {
     this.#random = seededRandom(seed);
     this.#journal = Journal.open({ journalPath, journalSync: 'normal', shard: 0, shards: 1, key: TEST_KEY });
     for (const [index, ticksPerUnit] of TICKS_PER_UNIT.entries()) this.rig.market(index, { ticksPerUnit });
-    for (const account of [1, 2, 3]) {
+    for (const account of [firstAccount, firstAccount + 1, firstAccount + 2]) {
       this.rig.fund(account, 1_000_000_000);
       for (const market of TICKS_PER_UNIT.keys()) this.rig.convert(account, market, 90_000_000);
     }
@@ -70,7 +72,7 @@ export class JournaledShard {
   trade(commands: number): void {
     for (let i = 0; i < commands; i++) {
       const market = this.#below(TICKS_PER_UNIT.length);
-      const account = 1 + this.#below(3);
+      const account = this.#firstAccount + this.#below(3);
       const die = this.#below(100);
       if (die < 4) this.rig.patch(market, { feeBps: FEES_BPS[this.#below(2)] });
       else if (die < 8) this.rig.cancelMany(account, market, this.#below(3));

@@ -2,7 +2,9 @@
  * The stream on a real port over a shard that runs when the test says so: every frame is caused by a command, the clock
  * is the test's, and thousands of commands take no signatures.
  */
+
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { JournalRecord } from '../../engine/journal/journalRecord.ts';
 import { Administrators } from '../../gateway/access/administrators.ts';
 import { AdminToken } from '../../gateway/access/adminToken.ts';
 import { Authenticator } from '../../gateway/access/authenticator.ts';
@@ -153,6 +155,11 @@ export class StreamRig {
       timeoutEndMs: () => 0,
       webSocket: { path: STREAM_PATH, behavior: this.stream.behavior, close: () => this.stream.close() },
     });
+  }
+
+  /** The journal of the shard. */
+  get records(): readonly JournalRecord[] {
+    return this.#shard.records;
   }
 
   marketId(index = 0): string {

@@ -11,6 +11,7 @@ import { BUYING } from './commands/buying.ts';
 import { DOCTOR } from './commands/doctor.ts';
 import { FIAT } from './commands/fiat.ts';
 import { REMINDERS, TIMEOUTS } from './commands/gaming.ts';
+import { HISTORY } from './commands/history.ts';
 import { KEYS } from './commands/keys.ts';
 import { EVENTS, MARKETS } from './commands/markets.ts';
 import { ORDER_GROUPS, ORDERS } from './commands/orders.ts';
@@ -29,6 +30,7 @@ export const GROUPS: readonly CommandGroup[] = [
   { word: 'markets', title: 'Markets', commands: MARKETS },
   { word: 'events', title: 'Events', commands: EVENTS },
   { word: null, title: 'Market data', commands: [...BOOK, ...TAIL, ...WATCH, ...RECORD] },
+  { word: 'history', title: 'History', commands: HISTORY },
   { word: null, title: 'Trading', commands: [...BUYING, ...PLACING, ...ORDERS] },
   { word: 'groups', title: 'Order groups', commands: ORDER_GROUPS },
   { word: null, title: 'Account', commands: ACCOUNT },

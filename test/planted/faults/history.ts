@@ -352,4 +352,26 @@ export const HISTORY_FAULTS: readonly Fault[] = [
     replace: 'description',
     caughtBy: 'test/api/searchFolding.test.ts',
   },
+  {
+    name: 'the public history has the account of an order in its id',
+    file: 'engine/history/shardHistory.ts',
+    search: 'sequence,\n      createdMs: readSafe(words, word + EVENT.ORDER.createdMs),',
+    replace:
+      'sequence: words[word + ANY_EVENT.account],\n      createdMs: readSafe(words, word + EVENT.ORDER.createdMs),',
+    caughtBy: 'test/unit/engine/history/writer.test.ts',
+  },
+  {
+    name: 'a writer of the history that was killed goes on without cutting its files back',
+    file: 'engine/history/spool.ts',
+    search: 'else if (statSync(path).size > kept) truncateSync(path, kept);',
+    replace: '',
+    caughtBy: 'test/unit/engine/history/writer.test.ts',
+  },
+  {
+    name: 'a journal is trimmed before the public history has its records',
+    file: 'shared/wire/progress.ts',
+    search: 'return Math.min(settled, Number(Atomics.load(this.#recorded, shard)));',
+    replace: 'return settled;',
+    caughtBy: 'test/unit/shared/wire/progress.test.ts',
+  },
 ];

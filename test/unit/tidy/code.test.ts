@@ -25,7 +25,7 @@ test('the engine reads no clock, no randomness and no environment', () => {
   const outside = /\bDate\b|Math\.random|process\.env|performance\.now|setTimeout/;
   const isReplayed = (path: string): boolean =>
     path.startsWith('engine/') &&
-    !/^engine\/((projector|admin|backup|settlement|replication)\/|shard\/inbox)/.test(path);
+    !/^engine\/((projector|admin|backup|settlement|replication)\/|history\/main|shard\/inbox)/.test(path);
   assertClean(
     sources.filter(({ path }) => isReplayed(path)),
     (source) => linesLike(source, isThread(source.path) ? /\bDate\b|Math\.random|process\.env|setTimeout/ : outside),

@@ -72,6 +72,7 @@ const ALONE: readonly Row[] = [
   ['ADMIN_TOKEN_FILE', '/token', 'adminTokenFile'],
   ['MASTER_KEY', 'cd'.repeat(32), 'masterKey'],
   ['BACKUP_TARGET', '/backups', 'backupTarget'],
+  ['HISTORY_DIR', '/history', 'historyDir'],
   ['SHARDS', '2', 'shards'],
   ['FEE_BPS', '60', 'feeBps'],
   ['MAX_CONNECTIONS', '9', 'maxConnections'],

@@ -35,6 +35,7 @@ function followersOf(shard: JournaledShard, options: ReturnType<typeof optionsOf
   port1.unref();
   return new JournalFollowers({
     ...options,
+    historyDir: null,
     readDbPath: join(shard.file.directory, 'read.db'),
     catalogFeed: { connect: () => port2 },
     log: createLogger('silent'),

@@ -41,6 +41,26 @@ describe('progress', () => {
     );
   });
 
+  it('lets no journal be trimmed before the public history has it, and says how far that is behind', () => {
+    const progress = new Progress(Progress.create(2));
+    for (const shard of [0, 1]) {
+      progress.setCommitted(shard, 100);
+      progress.setTrimmable(shard, 80);
+      progress.setKept(shard, 90);
+    }
+    assert.equal(progress.trimmable(0), 80);
+    assert.deepEqual(progress.historyLag(0, 5000), { records: 0, ms: 0 });
+    progress.setRecorded(1, 0);
+    assert.equal(progress.trimmable(1), 0);
+    assert.deepEqual(progress.historyLag(1, 5000), { records: 100, ms: 0 });
+    progress.setRecorded(1, 40);
+    progress.setHistoryAt(1, 70, 3000);
+    assert.equal(progress.trimmable(1), 40);
+    assert.deepEqual(progress.historyLag(1, 5000), { records: 30, ms: 2000 });
+    progress.setHistoryAt(1, 100, 3000);
+    assert.deepEqual(progress.historyLag(1, 5000), { records: 0, ms: 0 });
+  });
+
   it('does not sleep through a commit made after the bell was read', () => {
     const progress = new Progress(Progress.create(1));
     const bell = progress.commitBell();

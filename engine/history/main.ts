@@ -1,0 +1,57 @@
+/**
+ * Entry point of the history thread: follows the journals into the public history (RULES.md 13.15). It may end at any
+ * moment; the next one goes on at the last checkpoint. Nothing waits for it but the trimming of journals.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parentPort, workerData } from 'node:worker_threads';
+import { NICE_IDLER, stepBack } from '../../shared/base/background.ts';
+import { systemClock } from '../../shared/base/clock.ts';
+import { HistoryLock } from '../../shared/base/historyPlace.ts';
+import type { HistoryMessage, HistoryOptions } from '../../shared/wire/historyThread.ts';
+import { NOT_KNOWN, Progress } from '../../shared/wire/progress.ts';
+import { ShardKey } from '../journal/shardKey.ts';
+import { HistoryWriter } from './writer.ts';
+
+/** Records in one go: a batch takes some tens of milliseconds. */
+const SLICE_RECORDS = 2000;
+/** Time for which records are collected. */
+const LINGER_MS = 1000;
+
+stepBack(NICE_IDLER);
+const options: HistoryOptions = workerData;
+const progress = new Progress(options.progress);
+const say = (message: HistoryMessage): void => parentPort?.postMessage(message);
+// A thread that ends closes it: SQLite's locks are those of the connection.
+const lock = new HistoryLock(options.historyDir);
+process.once('exit', () => lock.release());
+const { keys, journalPaths, directory, historyDir } = await ShardKey.forAll(options);
+const writer = new HistoryWriter({
+  ...{ historyDir, journalPaths, keys, directory },
+  onMadeAnew: (path) => say({ news: `the history goes on with another ${path}: it is of another history` }),
+});
+for (;;) {
+  let isBehind = false;
+  let isKnown = true;
+  for (let shard = 0; shard < journalPaths.length; shard++) {
+    const committed = progress.committed(shard);
+    // The journal of a shard that has not recovered may lose its end.
+    if (committed === NOT_KNOWN) isKnown = false;
+    else isBehind = follow(shard, committed) || isBehind;
+  }
+  if (isKnown) for (const day of await writer.publish()) say({ published: day });
+  await sleep(isBehind ? 0 : LINGER_MS);
+}
+
+/** @returns whether there is more */
+function follow(shard: number, committed: number): boolean {
+  const own = writer.shard(shard);
+  // Read before the journal is: a command of a day that is over by now comes no more.
+  const nowMs = systemClock.nowMs();
+  own.follow(committed, SLICE_RECORDS);
+  const { sequence, timeMs } = own.followed;
+  const isBehind = sequence < committed;
+  if (!isBehind) own.passed(nowMs);
+  progress.setHistoryAt(shard, sequence, timeMs);
+  progress.setRecorded(shard, own.keptSequence);
+  return isBehind;
+}

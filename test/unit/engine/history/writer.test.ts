@@ -1,0 +1,175 @@
+/** The public history of a shard with random trading over days: rows, resumption, and who is in it. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { parquetMetadata, parquetReadObjects } from 'hyparquet';
+import { HistoryWriter, publishedDays } from '../../../../engine/history/writer.ts';
+import {
+  HISTORY_TABLES,
+  type HistoryManifest,
+  type HistoryTable,
+  historyPath,
+} from '../../../../shared/base/historyTables.ts';
+import { fileRows, verifyDay } from '../../../../shared/client/cli/history/verifyDay.ts';
+import { temporaryDirectory } from '../../../support/directory.ts';
+import { JournaledShard } from '../../../support/journaledShard.ts';
+import { seededRandom } from '../../../support/random.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const SEED = 5801;
+
+/** Three days of trading, with an hour or more without an order now and then. */
+function tradedDays(seed = SEED, days = 3, firstAccount = 1): JournaledShard {
+  const shard = new JournaledShard(seed, 7, firstAccount);
+  const random = seededRandom(seed);
+  const endMs = shard.rig.nowMs + days * DAY_MS;
+  while (shard.rig.nowMs < endMs) {
+    shard.trade(20 + Math.floor(random() * 40));
+    shard.rig.nowMs += Math.floor(random() * 5 * HOUR_MS);
+  }
+  return shard;
+}
+
+function writerOf(shard: JournaledShard, historyDir: string): HistoryWriter {
+  const { journalPath, directory, key } = shard.file;
+  return new HistoryWriter({ historyDir, journalPaths: [journalPath], keys: [key], directory });
+}
+
+async function written(shard: JournaledShard, historyDir = temporaryDirectory(), slice = 1000): Promise<string> {
+  const writer = writerOf(shard, historyDir);
+  while (writer.shard(0).follow(shard.last, slice) > 0) await writer.publish();
+  writer.shard(0).passed(shard.rig.nowMs + 2 * DAY_MS);
+  await writer.publish();
+  writer.close();
+  return historyDir;
+}
+
+/** The sums of all published files, by path. */
+function sums(historyDir: string): Record<string, string> {
+  const paths = publishedDays(historyDir).flatMap((day) =>
+    readdirSync(join(historyDir, day), { recursive: true }).map((path) => join(day, String(path))),
+  );
+  const files = paths.filter((path) => statSync(join(historyDir, path)).isFile()).sort();
+  return Object.fromEntries(
+    files.map((path) => [
+      path,
+      createHash('sha256')
+        .update(readFileSync(join(historyDir, path)))
+        .digest('hex'),
+    ]),
+  );
+}
+
+function isBusy({ first_sequence, last_sequence }: HistoryManifest['markets'][number]): boolean {
+  return last_sequence! - first_sequence! > 30;
+}
+
+function manifestOf(historyDir: string, day: string): HistoryManifest {
+  return JSON.parse(readFileSync(join(historyDir, day, 'manifest.json'), 'utf8'));
+}
+
+async function rowsOf<Table extends HistoryTable>(path: string, table: Table) {
+  const rows = [];
+  for await (const row of fileRows(path, table)) rows.push(row);
+  return rows;
+}
+
+const shard = tradedDays();
+const historyDir = await written(shard);
+const days = publishedDays(historyDir);
+
+test(`RULES.md 13.15: each book of each day is rebuilt from its orders, with its checksum (seed ${SEED})`, async () => {
+  assert.ok(days.length >= 3);
+  const sum = { books: 0, events: 0 };
+  for (const day of days) {
+    const { problems, books, events, files } = await verifyDay(join(historyDir, day));
+    assert.deepEqual(problems, []);
+    assert.equal(files, manifestOf(historyDir, day).files.length);
+    sum.books += books;
+    sum.events += events;
+  }
+  assert.ok(sum.books > 40 && sum.events > 300, `${sum.books} books, ${sum.events} events`);
+});
+
+test('RULES.md 13.15: the same journal gives the same bytes, in other steps and after kills', async () => {
+  const expected = sums(historyDir);
+  assert.deepEqual(sums(await written(shard, temporaryDirectory(), 13)), expected);
+  const killed = temporaryDirectory();
+  const random = seededRandom(SEED + 1);
+  for (let round = 0; round < 12; round++) {
+    const writer = writerOf(shard, killed);
+    for (let step = 0; step < 3; step++) writer.shard(0).follow(shard.last, 1 + Math.floor(random() * 150));
+    await writer.publish();
+    // The files now have rows that no checkpoint has.
+    writer.close();
+  }
+  assert.deepEqual(sums(await written(shard, killed)), expected);
+});
+
+test('a file is read in both formats with the same rows, and Parquet by hyparquet', async () => {
+  const manifest = manifestOf(historyDir, days[1]);
+  for (const { table, format, path, rows } of manifest.files) {
+    if (format !== 'parquet') continue;
+    const bytes = readFileSync(join(historyDir, days[1], path));
+    const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
+    assert.deepEqual(
+      parquetMetadata(file)
+        .schema.slice(1)
+        .map(({ name }) => name),
+      Object.keys(HISTORY_TABLES[table]),
+    );
+    const found = await parquetReadObjects({ file });
+    assert.equal(found.length, rows);
+    assert.deepEqual(found, await rowsOf(join(historyDir, days[1], path.replace('parquet', 'csv.gz')), table));
+  }
+});
+
+test('RULES.md 13.15: who trades is in no file: the same days of other owners give the same bytes', async () => {
+  const others = tradedDays(SEED, 3, 4001);
+  assert.deepEqual(sums(await written(others)), sums(historyDir));
+  assert.notDeepEqual(others.records(), shard.records());
+});
+
+test('the history of a trimmed journal begins with a snapshot, and its first day is not whole', async () => {
+  const trimmed = new JournaledShard(SEED + 2, 7);
+  trimmed.trade(200);
+  trimmed.snapshot();
+  const at = trimmed.last;
+  trimmed.trim(at - 1);
+  trimmed.trade(60);
+  trimmed.rig.nowMs += DAY_MS;
+  trimmed.trade(60);
+  const directory = await written(trimmed);
+  const [first, second] = publishedDays(directory);
+  assert.equal(manifestOf(directory, first).complete, false);
+  assert.equal(manifestOf(directory, second).complete, true);
+  for (const day of [first, second]) assert.deepEqual((await verifyDay(join(directory, day))).problems, []);
+});
+
+test('a changed byte, a missing event and a book of another checksum are found', async () => {
+  const copy = temporaryDirectory();
+  const day = days.find((name) => manifestOf(historyDir, name).markets.some(isBusy))!;
+  cpSync(join(historyDir, day), join(copy, day), { recursive: true });
+  const { market_id } = manifestOf(historyDir, day).markets.find(isBusy)!;
+  const rewrite = (table: HistoryTable, change: (lines: string[]) => void): void => {
+    const path = join(copy, day, historyPath(table, 'csv.gz', market_id));
+    const lines = gunzipSync(readFileSync(path)).toString().split('\n');
+    change(lines);
+    writeFileSync(path, gzipSync(lines.join('\n')));
+  };
+  rewrite('book_events', (lines) => lines.splice(lines.length - 8, 1));
+  const [sum, gap, ...more] = (await verifyDay(join(copy, day))).problems;
+  assert.match(sum, /book_events\.csv\.gz: not the file of the manifest/);
+  assert.match(gap, new RegExp(`${market_id}: frame `));
+  assert.deepEqual(more, []);
+  cpSync(join(historyDir, day), join(copy, day), { recursive: true });
+  rewrite('books', (lines) => {
+    const at = Object.keys(HISTORY_TABLES.books).indexOf('checksum');
+    lines[5] = lines[5].split(',').with(at, '12345').join(',');
+  });
+  assert.match((await verifyDay(join(copy, day))).problems[1], /the checksum is 12345, rebuilt it is \d+/);
+});
