@@ -14,8 +14,11 @@ import {
   historyPath,
 } from '../../../../shared/base/historyTables.ts';
 import { fileRows, verifyDay } from '../../../../shared/client/cli/history/verifyDay.ts';
+import { BookReplica } from '../../../../shared/client/stream/bookReplica.ts';
+import { parseRecording } from '../../../../shared/client/stream/recording.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { JournaledShard } from '../../../support/journaledShard.ts';
+import { Pmx } from '../../../support/pmx.ts';
 import { seededRandom } from '../../../support/random.ts';
 
 const HOUR_MS = 3_600_000;
@@ -148,6 +151,21 @@ test('the history of a trimmed journal begins with a snapshot, and its first day
   assert.equal(manifestOf(directory, first).complete, false);
   assert.equal(manifestOf(directory, second).complete, true);
   for (const day of [first, second]) assert.deepEqual((await verifyDay(join(directory, day))).problems, []);
+});
+
+test('a recording made of a day is a stream without a gap, each of whose books is right', async () => {
+  const day = days.find((name) => manifestOf(historyDir, name).markets.some(isBusy))!;
+  const { market_id } = manifestOf(historyDir, day).markets.find(isBusy)!;
+  const file = join(temporaryDirectory(), 'day.ndjson');
+  const { code, err } = await new Pmx({}).run(['history', 'recording', join(historyDir, day), market_id, file]);
+  assert.equal(code, 0, err);
+  const { frames, marketId } = parseRecording(readFileSync(file, 'utf8'));
+  assert.equal(marketId, market_id);
+  const replica = new BookReplica();
+  for (const { frame } of frames) assert.equal(replica.apply(frame), 'applied', JSON.stringify(frame));
+  const books = await rowsOf(join(historyDir, day, historyPath('books', 'csv.gz', market_id)), 'books');
+  assert.equal(BigInt(replica.checksum()), books.at(-1)!.checksum);
+  assert.equal(BigInt(replica.sequence!), books.at(-1)!.sequence);
 });
 
 test('a changed byte, a missing event and a book of another checksum are found', async () => {
