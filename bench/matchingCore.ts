@@ -9,7 +9,6 @@
  * An order is placed at a tick and cancelled by its row in the pool; the caller maps ids to rows.
  */
 
-import { HashIndex } from '../engine/book/hashIndex.ts';
 import { Market } from '../engine/book/market.ts';
 import { Markets } from '../engine/book/markets.ts';
 import { Groups } from '../engine/book/orderGroups.ts';
@@ -23,6 +22,7 @@ import { Digest } from '../engine/output/digest.ts';
 import { EventWriter } from '../engine/output/emit.ts';
 import { assert } from '../shared/base/assert.ts';
 import { CLOSE_REASON, MARKET_STATUS, OUTCOME, SIDE, TIME_IN_FORCE } from '../shared/base/codes.ts';
+import { OpenOrderIndex } from '../shared/base/openOrderIndex.ts';
 import { Balances, createBalances } from '../shared/wire/balances.ts';
 import { packKind } from '../shared/wire/commands.ts';
 import { RecordBuffer } from '../shared/wire/record.ts';
@@ -38,8 +38,8 @@ import {
 import type { Run } from './matchingRun.ts';
 import { foldTrade, ID_OFFSET, LOTS_OFFSET, OPERATION, OPERATION_BYTES, type Stream, type Totals } from './workload.ts';
 
-class NoHashes extends HashIndex {
-  override close(): void {}
+class NoOpenOrders extends OpenOrderIndex {
+  override remove(): void {}
 }
 
 class NoDigest extends Digest {
@@ -106,7 +106,7 @@ export class CoreRun implements Run {
       1,
     );
     const [markets, digest] = [new Markets(), new NoDigest(orders, ledger)];
-    this.#closing = new Closing(orders, ledger, new NoHashes(), new ExpiryHeap(orders), digest, this.#trades);
+    this.#closing = new Closing(orders, ledger, new NoOpenOrders(), new ExpiryHeap(orders), digest, this.#trades);
     const groupLimits = new GroupLimits(orders, markets, new Groups(), this.#closing);
     this.#matcher = new Matcher(orders, ledger, markets, this.#closing, groupLimits, digest, this.#trades);
     ledger.goLive();

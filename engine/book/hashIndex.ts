@@ -1,104 +1,123 @@
 /**
- * Every order hash this shard ever accepted, with the account that placed it and, while the order is open, its slot in
- * the pool. A signed order can be accepted only once, for ever, so entries are never removed. Owner: the shard thread.
+ * Hashes of what a shard has accepted and must not accept again: of its orders, and of deposits and withdrawals. An
+ * entry says who placed the order, and from when on the order would be refused whatever is remembered (retention.ts).
+ * Such an entry is forgotten: it is left out of snapshots at once, and its memory is given back by sweeps that look at
+ * some entries with each that comes. So the index grows with what could be accepted again, not with what has been.
+ * Forgetting needs no record: what is forgotten can change only the text of a refusal. Owner: the shard thread.
  *
- *   entry, 6 words:  0…3 the first 128 bits of the hash   4 account   5 slot + 1, or 0 when the order is closed
- *   cell, 2 words:   0 keyed hash of the entry's 128 bits   1 number of the entry
- *   mark, 1 byte:    0 of a cell that is free, else 128 + seven bits of the keyed hash in the cell
+ *   entry, 6 words:  0…3 the first 128 bits of the hash   4, 5 account, market and expiration (retention.ts)
+ *   part:            groups of four entries, with a mark of one byte for each (hashPart.ts)
  *
- * Entries lie in the order of their arrival, in chunks that are never moved, and are numbered from 0. Tables of cells
- * lead to them. Four cells are a group, whose marks are one word: a search goes from group to group and compares four
- * marks at a time, up to the first group with a free cell. Almost every order is new, so its hash is not found. The
- * marks alone answer that: one to three bytes per entry, which stay in the processor's cache longer than cells and
- * entries would.
+ * A search goes from group to group and compares four marks at a time, up to the first group with a free entry. Almost
+ * every order is new, so its hash is not found. The marks alone answer that: one or two bytes per entry, which stay in
+ * the processor's cache longer than entries would.
  *
  * 128 bits are enough: an accidental collision among 2^40 orders has a chance of about 2^-49. A deliberate one costs
- * 2^64 hashes, and only makes the attacker's own order be refused as a duplicate. The cells are split into 256 parts
- * that grow independently, so growing moves a 256th of the cells at a time, and no entry.
+ * 2^64 hashes, and only makes the attacker's own order be refused as a duplicate. The parts grow and shrink
+ * independently, so a change of size moves a thousandth of the entries at a time.
  *
  * Part and group of an entry come from a hash under a secret of this process (shared/base/keyedHash.ts): whatever order
  * hashes an account makes, they spread over all parts, and a search looks at a few groups. Nothing depends on where an
  * entry lies: a snapshot may list the entries in any order, and reading it spreads them anew.
  *
- * Entries are never removed, so the index is bounded by refusing (RULES.md 2.12): `hasRoom` returns true if one more
- * order of an account may be accepted. Once half of the room is taken, no account gets more than an eighth of it.
+ * The index is bounded by refusing (RULES.md 2.12): `hasRoom` returns true if one more order of an account may be
+ * accepted. Once half of the room is taken, no account gets more than an eighth of it.
  *
  * Invariants (walked by core/invariants.ts):
- *   HASHES-1  An entry in use has an account above 0; an account of 0 marks an entry that is not used yet.
- *   HASHES-2  A hash has exactly one entry, and the marks and cells lead to it.
- *   HASHES-3  The number of an entry is a 32-bit integer and not negative.
+ *   HASHES-1  An entry in use has an account above 0.
+ *   HASHES-2  A hash has exactly one entry, and the marks lead to it.
+ *   HASHES-3  The entries in use are counted, by part and together.
  *   HASHES-4  The entries of every account are counted.
  *   HASHES-5  No search looks at more than LONGEST_SEARCH groups. Without knowing the secret, a longer search can only
  *             occur by chance, in fewer than one of a million full indexes.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { KeyedHash } from '../../shared/base/keyedHash.ts';
-import { extend } from '../base/columns.ts';
 import type { SnapshotIo } from '../base/snapshotIo.ts';
+import {
+  checkSearches,
+  copyEntry,
+  ENTRY_WORDS,
+  entriesOf,
+  entryAt,
+  free,
+  GROUP_ENTRIES,
+  GROUP_WORDS,
+  groupsOf,
+  homeOf,
+  isInUse,
+  isSame,
+  PART_SHIFT,
+  search,
+} from './hashPart.ts';
+import { accountIn, FOR_EVER, highWord, lowWord, Retention } from './retention.ts';
 
-const ENTRY_WORDS = 6;
-/** log2 of the entries of a chunk. */
-const CHUNK_BITS = 16;
-const CHUNK_MASK = (1 << CHUNK_BITS) - 1;
-/** The first chunk grows by doubling, because many indexes stay small. */
-const FIRST_ENTRIES = 256;
-const MOST_ENTRIES = 2 ** 31 - (1 << CHUNK_BITS);
-const PARTS = 256;
-/** Of a keyed hash the highest 8 bits are the part, those below give the mark, and the lowest the first group. */
-const PART_SHIFT = 24;
-const MARK_SHIFT = 16;
-const MARK_BITS = 8;
-const IN_USE = 0x80;
-const GROUP_CELLS = 4;
-const GROUP_WORDS = GROUP_CELLS * 2;
-const FIRST_GROUPS = 8;
-/** A part whose cells are more than five eighths full gets more. */
-const MOST_IN_TWO_GROUPS = 5;
-const LONGEST_SEARCH = 256;
-/** The lowest and the highest bit of each mark of a group. */
-const ONE_OF_EACH = 0x01010101;
-const HIGHEST_OF_EACH = 0x80808080 | 0;
+const PARTS = 1024;
+const FIRST_GROUPS = 4;
+/** A part of which more than three quarters are in use gets a new size. */
+const MOST_OF_FOUR = 3;
+/** A part with fewer entries gets room for three times as many, a larger one for twice as many. */
+const FEW = 1024;
 const NO_PLACE = -1;
+/** Entries that a sweep looks at for each that comes. */
+const SWEPT_FOR_EACH = 64;
+/** Columns of a snapshot. */
+const COLUMNS = 256;
+/** The first version of snapshots whose entries say market and expiration; older ones have the account alone. */
+const VERSION_WITH_RETENTION = 14;
 
-/** The result of a search that finds nothing. */
-export const NO_ENTRY = -1;
+/** The account of a hash that is not in the index. */
+export const NO_ACCOUNT = 0;
 
 /** The largest bound that an index can have. */
 export const MOST_HASHES = 2 ** 30;
 
-assert(MOST_HASHES <= MOST_ENTRIES, 'HASHES-3: an index is never asked for more than it has numbers');
+const EMPTY = new Uint32Array(0);
 
 export class HashIndex {
-  readonly #chunks: Uint32Array[] = [new Uint32Array(FIRST_ENTRIES * ENTRY_WORDS)];
-  /** Entries that the chunks have room for. */
-  #room = FIRST_ENTRIES;
-  readonly #marks: Int32Array[] = Array.from({ length: PARTS }, () => new Int32Array(FIRST_GROUPS));
-  readonly #cells: Int32Array[] = Array.from({ length: PARTS }, () => new Int32Array(FIRST_GROUPS * GROUP_WORDS));
-  /** Cells in use, by part. */
+  /** It decides what may be forgotten by now. */
+  readonly retention: Retention;
+  readonly #parts: Uint32Array[] = Array.from({ length: PARTS }, () => EMPTY);
+  /** Entries in use, by part. */
   readonly #used = new Int32Array(PARTS);
   #ofAccount: Uint32Array = new Uint32Array(64);
   readonly #place: KeyedHash;
   /**
    * The last hash that was searched in vain, its keyed hash and its group: almost every such hash is inserted next,
-   * which then needs no search. The group is unset after an insertion.
+   * which then needs no search. The group is unset when anything has moved.
    */
   readonly #missing = new Uint32Array(4);
   #missingTag = 0;
   #missingGroup = NO_PLACE;
+  /** Entries in use. */
   size = 0;
+  /** Parts that the sweep under way has yet to look at, the next of them, and entries that it may look at by now. */
+  #unswept = 0;
+  #nextSwept = 0;
+  #maySweep = 0;
 
   /** @param place given by tests only, which know its secret. */
   constructor(place = new KeyedHash()) {
     this.#place = place;
+    this.retention = new Retention(() => {
+      this.#unswept = PARTS;
+    });
   }
 
-  /** @returns the number of the hash's entry, or NO_ENTRY. */
-  find(words: Uint32Array, word: number): number {
+  /** Words of memory that the entries have, free ones included. */
+  get words(): number {
+    let words = 0;
+    for (const part of this.#parts) words += part.length;
+    return words;
+  }
+
+  /** The account that placed the order with this hash, or NO_ACCOUNT. */
+  accountOf(words: Uint32Array, word: number): number {
     return this.#find(this.#place.of(words, word), words, word);
   }
 
   has(words: Uint32Array, word: number): boolean {
-    return this.find(words, word) !== NO_ENTRY;
+    return this.accountOf(words, word) !== NO_ACCOUNT;
   }
 
   /** Returns true if an index that may hold `most` entries has room for one more of the account. */
@@ -112,273 +131,215 @@ export class HashIndex {
     return account < this.#ofAccount.length ? this.#ofAccount[account] : 0;
   }
 
-  /** The account that placed the order of an entry. */
-  accountOf(number: number): number {
-    return this.#chunks[number >>> CHUNK_BITS][(number & CHUNK_MASK) * ENTRY_WORDS + 4];
-  }
-
-  /** Slot of the open order of an entry, or NONE when the order is closed. */
-  slotOf(number: number): number {
-    return this.#chunks[number >>> CHUNK_BITS][(number & CHUNK_MASK) * ENTRY_WORDS + 5] - 1;
-  }
-
   /**
-   * Adds a hash that is not there yet; slot NONE adds it closed.
-   * @returns the number of its entry, for the order to keep: closing it then needs no search.
+   * Adds a hash that is not there yet.
+   * @param market whose decision makes the order impossible, and
+   * @param lastHour at whose end it has expired (retention.ts); both FOR_EVER if nothing does
    */
-  insert(words: Uint32Array, word: number, account: number, slot: number): number {
+  insert(words: Uint32Array, word: number, account: number, market: number, lastHour: number): void {
     assert(account > 0, 'HASHES-1: no order belongs to account 0');
     if (!this.#isMissing(words, word)) {
-      const isNew = this.find(words, word) === NO_ENTRY;
+      const isNew = this.#find(this.#place.of(words, word), words, word) === NO_ACCOUNT;
       assert(isNew, 'HASHES-2: a hash is inserted once');
     }
-    const number = this.size;
-    if (number === this.#room) this.#makeRoom();
-    const entries = this.#chunks[number >>> CHUNK_BITS];
-    const entry = (number & CHUNK_MASK) * ENTRY_WORDS;
-    assert(entries[entry + 4] === 0, 'HASHES-1: an entry that is given out is unused');
-    entries[entry] = words[word];
-    entries[entry + 1] = words[word + 1];
-    entries[entry + 2] = words[word + 2];
-    entries[entry + 3] = words[word + 3];
-    entries[entry + 4] = account;
-    entries[entry + 5] = slot + 1;
-    this.size = number + 1;
-    this.#lead(number);
-    if (account >= this.#ofAccount.length) this.#ofAccount = fitted(this.#ofAccount, account);
-    this.#ofAccount[account]++;
-    return number;
+    const low = lowWord(account, market);
+    const high = highWord(market, this.retention.kept(lastHour));
+    this.#add(words, word, account, low, high);
+    if (this.#unswept > 0) this.sweep(SWEPT_FOR_EACH);
   }
 
-  /** Closes for good the order in this slot, whose hash has this entry. */
-  close(number: number, slot: number): void {
-    assert(number >= 0, 'HASHES-3: an open order knows its entry');
-    const entries = this.#chunks[number >>> CHUNK_BITS];
-    const entry = (number & CHUNK_MASK) * ENTRY_WORDS;
-    assert(entries[entry + 5] === slot + 1, 'ORDERS-2: an open order is in the hash index');
-    entries[entry + 5] = 0;
+  /** Looks at some more entries, and frees those that may be forgotten. Called while the shard is idle, too. */
+  sweep(entries: number): void {
+    if (this.#unswept === 0) return;
+    this.#maySweep += entries;
+    while (this.#unswept > 0) {
+      const part = this.#nextSwept;
+      const cost = 1 + this.#groupsOf(part) * GROUP_ENTRIES;
+      if (cost > this.#maySweep) return;
+      this.#maySweep -= cost;
+      this.#nextSwept = (part + 1) % PARTS;
+      this.#unswept--;
+      if (this.#countForgettable(part) > 0) this.#rebuild(part, 0);
+    }
+    this.#maySweep = 0;
   }
 
-  /** Every entry, in the order of their arrival: the first 128 bits of the hash at `word`, and the account. */
+  /** The first 128 bits of each hash at `word`, and the account. */
   visit(visitor: (words: Uint32Array, word: number, account: number) => void): void {
-    for (let number = 0; number < this.size; number++) {
-      const entries = this.#chunks[number >>> CHUNK_BITS];
-      const entry = (number & CHUNK_MASK) * ENTRY_WORDS;
-      visitor(entries, entry, entries[entry + 4]);
+    for (let part = 0; part < PARTS; part++) {
+      for (const entry of entriesOf(this.#parts[part])) {
+        const words = this.#parts[part];
+        visitor(words, entry, accountIn(words[entry + 4]));
+      }
     }
   }
 
-  /** Asserts HASHES-1 to HASHES-5. @returns how many entries belong to open orders. */
+  /** Asserts HASHES-1 to HASHES-5. @returns the number of entries */
   validate(): number {
-    let open = 0;
+    let size = 0;
     const ofAccount = new Uint32Array(this.#ofAccount.length);
-    this.visit((words, word, account) => {
-      assert(account > 0, 'HASHES-1: an entry in use has an account');
-      ofAccount[account]++;
-      if (words[word + 5] === 0) return;
-      const slot = words[word + 5] - 1;
-      const found = this.find(words, word);
-      assert(found !== NO_ENTRY && this.slotOf(found) === slot, 'HASHES-2: the cells lead to an open order');
-      open++;
-    });
-    let used = 0;
     for (let part = 0; part < PARTS; part++) {
-      const inPart = checkCells(this.#marks[part], this.#cells[part], part, this.size);
-      assert(inPart === this.#used[part], 'HASHES-2: the cells in use are counted');
-      used += inPart;
+      const words = this.#parts[part];
+      checkSearches(words);
+      let used = 0;
+      for (const entry of entriesOf(words)) {
+        const account = accountIn(words[entry + 4]);
+        assert(account > 0, 'HASHES-1: an entry in use has an account');
+        const tag = this.#place.of(words, entry);
+        assert(tag >>> PART_SHIFT === part, 'HASHES-2: an entry is in the part of its keyed hash');
+        assert(this.#entryOf(tag, words, entry) === entry, 'HASHES-2: the marks lead to an entry');
+        ofAccount[account]++;
+        used++;
+      }
+      assert(used === this.#used[part], 'HASHES-3: the entries of a part are counted');
+      size += used;
     }
-    assert(used === this.size, 'HASHES-2: every entry has one cell');
+    assert(size === this.size, 'HASHES-3: the entries are counted');
     for (const [account, count] of ofAccount.entries())
       assert(count === this.#ofAccount[account], 'HASHES-4: the entries of an account are counted');
-    return open;
+    return size;
   }
 
   /**
-   * Marks, cells and counts are not stored, because a reader has another secret. The entries are written in as many
-   * parts as the cells have, for compatibility with earlier programs. In snapshots of the first release unused
-   * entries may stand between the others.
+   * Entries that may be forgotten are not written; marks and counts are not, because a reader has another secret. In
+   * snapshots of the first release unused entries, of account 0, may stand between the others.
    */
   persist(io: SnapshotIo): void {
-    const size = io.number(this.size);
-    const perPart = Math.ceil(this.size / PARTS);
-    const written = new Uint32Array(PARTS);
-    for (let part = 0; part < PARTS; part++) written[part] = Math.max(0, Math.min(perPart, this.size - part * perPart));
-    const used = io.u32(written);
-    const isRead = used !== written;
+    const hasRetention = io.version >= VERSION_WITH_RETENTION;
+    const written = this.#columns(hasRetention);
+    const counts = written.map(({ length }) => length / ENTRY_WORDS);
+    const size = io.number(counts.reduce((sum, count) => sum + count, 0));
+    const own = Uint32Array.from(counts);
+    const used = io.u32(own);
+    const isRead = used !== own;
     assert(!isRead || this.size === 0, 'HASHES-2: a snapshot is read into nothing');
-    for (let part = 0; part < PARTS; part++) {
-      const kept = io.u32(isRead ? written : this.#slice(part * perPart, written[part]));
-      if (isRead) this.#read(kept, used[part]);
+    if (hasRetention) this.retention.persist(io);
+    for (const [column, words] of written.entries()) {
+      const kept = io.u32(words);
+      if (isRead) this.#read(kept, used[column], hasRetention);
     }
-    assert(this.size === size, 'HASHES-2: a snapshot has as many entries as it says');
+    assert(!isRead || this.size === size, 'HASHES-3: a snapshot has as many entries as it says');
   }
 
-  /** The entry with this hash, whose keyed hash is `tag`, or NO_ENTRY. */
-  #find(tag: number, words: Uint32Array, word: number): number {
-    const part = tag >>> PART_SHIFT;
-    const marks = this.#marks[part];
-    const mask = marks.length - 1;
-    const sought = Math.imul(markOf(tag), ONE_OF_EACH);
-    let group = tag & mask;
-    for (;;) {
-      const inGroup = marks[group];
-      const differing = inGroup ^ sought;
-      // The highest bit of each byte that is 0, where the marks are equal. A borrow may set one bit too many, never one
-      // too few.
-      let alike = (differing - ONE_OF_EACH) & ~differing & HIGHEST_OF_EACH;
-      for (; alike !== 0; alike &= alike - 1) {
-        const number = this.#compare(part, group * GROUP_CELLS + cellOf(alike), tag, words, word);
-        if (number !== NO_ENTRY) return number;
+  /** A snapshot has the entries of some parts in each column. */
+  #columns(hasRetention: boolean): Uint32Array[] {
+    const perColumn = PARTS / COLUMNS;
+    return Array.from({ length: COLUMNS }, (_, column) => {
+      const parts = this.#parts.slice(column * perColumn, (column + 1) * perColumn);
+      const most = parts.reduce((sum, { length }) => sum + length, 0);
+      const kept = new Uint32Array(most);
+      let length = 0;
+      for (const words of parts) {
+        for (const entry of entriesOf(words)) {
+          if (hasRetention && this.retention.mayForget(words[entry + 4], words[entry + 5])) continue;
+          kept.set(words.subarray(entry, entry + ENTRY_WORDS), length);
+          if (!hasRetention) kept.set([accountIn(words[entry + 4]), 0], length + 4);
+          length += ENTRY_WORDS;
+        }
       }
-      if ((inGroup & HIGHEST_OF_EACH) !== HIGHEST_OF_EACH) break;
-      group = (group + 1) & mask;
+      return kept.slice(0, length);
+    });
+  }
+
+  #read(kept: Uint32Array, count: number, hasRetention: boolean): void {
+    const before = this.size;
+    for (let from = 0; from < kept.length; from += ENTRY_WORDS) {
+      const account = hasRetention ? accountIn(kept[from + 4]) : kept[from + 4];
+      if (account === NO_ACCOUNT) continue;
+      assert(!this.has(kept, from), 'HASHES-2: a snapshot has a hash once');
+      const high = hasRetention ? kept[from + 5] : highWord(FOR_EVER, FOR_EVER);
+      this.#add(kept, from, account, hasRetention ? kept[from + 4] : lowWord(account, FOR_EVER), high);
     }
+    assert(this.size - before === count, 'HASHES-3: a column of a snapshot has as many entries as it says');
+  }
+
+  /** The account of this hash, whose keyed hash is `tag`, or NO_ACCOUNT; then the group it would be in is kept. */
+  #find(tag: number, words: Uint32Array, word: number): number {
+    const entry = this.#entryOf(tag, words, word);
+    return entry === NO_PLACE ? NO_ACCOUNT : accountIn(this.#parts[tag >>> PART_SHIFT][entry + 4]);
+  }
+
+  #entryOf(tag: number, words: Uint32Array, word: number): number {
+    const found = search(this.#parts[tag >>> PART_SHIFT], tag, words, word);
+    if (found >= 0) return found;
     this.#missing[0] = words[word];
     this.#missing[1] = words[word + 1];
     this.#missing[2] = words[word + 2];
     this.#missing[3] = words[word + 3];
     this.#missingTag = tag;
-    this.#missingGroup = group;
-    return NO_ENTRY;
-  }
-
-  /** The entry that a cell leads to, if it has this hash, or NO_ENTRY. */
-  #compare(part: number, cell: number, tag: number, words: Uint32Array, word: number): number {
-    const cells = this.#cells[part];
-    if (cells[cell * 2] !== tag) return NO_ENTRY;
-    const number = cells[cell * 2 + 1];
-    const entries = this.#chunks[number >>> CHUNK_BITS];
-    const entry = (number & CHUNK_MASK) * ENTRY_WORDS;
-    const isSame =
-      entries[entry] === words[word] &&
-      entries[entry + 1] === words[word + 1] &&
-      entries[entry + 2] === words[word + 2] &&
-      entries[entry + 3] === words[word + 3];
-    return isSame ? number : NO_ENTRY;
+    this.#missingGroup = ~found;
+    return NO_PLACE;
   }
 
   #isMissing(words: Uint32Array, word: number): boolean {
-    const missing = this.#missing;
-    return (
-      this.#missingGroup !== NO_PLACE &&
-      missing[0] === words[word] &&
-      missing[1] === words[word + 1] &&
-      missing[2] === words[word + 2] &&
-      missing[3] === words[word + 3]
-    );
+    return this.#missingGroup !== NO_PLACE && isSame(this.#missing, 0, words, word);
   }
 
-  /** Lets a cell lead to the entry of the hash that was missing. */
-  #lead(number: number): void {
+  /** Adds the hash that was missing. */
+  #add(words: Uint32Array, word: number, account: number, low: number, high: number): void {
     const tag = this.#missingTag;
     const part = tag >>> PART_SHIFT;
-    const marks = this.#marks[part];
-    if (this.#used[part] * 2 >= marks.length * MOST_IN_TWO_GROUPS) {
-      this.#growCells(part);
-      put(this.#marks[part], this.#cells[part], tag & (this.#marks[part].length - 1), tag, number);
-    } else put(marks, this.#cells[part], this.#missingGroup, tag, number);
+    if (this.#used[part] >= this.#groupsOf(part) * MOST_OF_FOUR) {
+      this.#rebuild(part, 1);
+      this.#missingGroup = homeOf(tag, this.#groupsOf(part));
+    }
+    const entry = free(this.#parts[part], this.#groupsOf(part), this.#missingGroup, tag);
+    const entries = this.#parts[part];
+    entries[entry] = words[word];
+    entries[entry + 1] = words[word + 1];
+    entries[entry + 2] = words[word + 2];
+    entries[entry + 3] = words[word + 3];
+    entries[entry + 4] = low;
+    entries[entry + 5] = high;
     this.#missingGroup = NO_PLACE;
     this.#used[part]++;
+    this.size++;
+    if (account >= this.#ofAccount.length) this.#ofAccount = fitted(this.#ofAccount, account);
+    this.#ofAccount[account]++;
   }
 
-  #growCells(part: number): void {
-    const [marks, cells] = [this.#marks[part], this.#cells[part]];
-    const mask = marks.length * 2 - 1;
-    this.#marks[part] = new Int32Array(marks.length * 2);
-    this.#cells[part] = new Int32Array(cells.length * 2);
-    for (let cell = 0; cell * 2 < cells.length; cell++) {
-      if (!isInUse(marks, cell)) continue;
-      const tag = cells[cell * 2];
-      put(this.#marks[part], this.#cells[part], tag & mask, tag, cells[cell * 2 + 1]);
+  #groupsOf(part: number): number {
+    return groupsOf(this.#parts[part]);
+  }
+
+  #countForgettable(part: number): number {
+    const words = this.#parts[part];
+    const groups = this.#groupsOf(part);
+    let count = 0;
+    for (let index = 0; index < groups * GROUP_ENTRIES; index++) {
+      const entry = entryAt(groups, index);
+      if (isInUse(words, index) && this.retention.mayForget(words[entry + 4], words[entry + 5])) count++;
     }
+    return count;
   }
 
-  /** Makes room for more entries. */
-  #makeRoom(): void {
-    assert(this.#room < MOST_ENTRIES, 'HASHES-3: the number of an entry is a positive word');
-    if (this.#room > CHUNK_MASK) {
-      this.#chunks.push(new Uint32Array(ENTRY_WORDS << CHUNK_BITS));
-      this.#room += 1 << CHUNK_BITS;
-    } else {
-      this.#room *= 2;
-      this.#chunks[0] = extend(this.#chunks[0], new Uint32Array(this.#room * ENTRY_WORDS));
+  /** Gives a part the size that fits what it has to remember and some `more` entries, and forgets the rest. */
+  #rebuild(part: number, more: number): void {
+    const old = this.#parts[part];
+    const oldGroups = this.#groupsOf(part);
+    const before = this.#used[part];
+    const kept = before - this.#countForgettable(part);
+    const room = (kept + more) * (kept < FEW ? 3 : 2);
+    const groups = room === 0 ? 0 : Math.max(FIRST_GROUPS, Math.ceil(room / GROUP_ENTRIES));
+    const made = groups === 0 ? EMPTY : new Uint32Array(groups * GROUP_WORDS);
+    for (let index = 0; index < oldGroups * GROUP_ENTRIES; index++) {
+      if (!isInUse(old, index)) continue;
+      const from = entryAt(oldGroups, index);
+      if (this.retention.mayForget(old[from + 4], old[from + 5])) this.#ofAccount[accountIn(old[from + 4])]--;
+      else copyEntry(old, from, made, groups, this.#place.of(old, from));
     }
+    this.#parts[part] = made;
+    this.#used[part] = kept;
+    this.size -= before - kept;
+    this.#missingGroup = NO_PLACE;
   }
-
-  /** A copy of so many entries. */
-  #slice(from: number, count: number): Uint32Array {
-    const copy = new Uint32Array(count * ENTRY_WORDS);
-    for (let copied = 0; copied < count; ) {
-      const number = from + copied;
-      const entry = (number & CHUNK_MASK) * ENTRY_WORDS;
-      const inChunk = Math.min(count - copied, (1 << CHUNK_BITS) - (number & CHUNK_MASK));
-      const chunk = this.#chunks[number >>> CHUNK_BITS];
-      copy.set(chunk.subarray(entry, entry + inChunk * ENTRY_WORDS), copied * ENTRY_WORDS);
-      copied += inChunk;
-    }
-    return copy;
-  }
-
-  #read(kept: Uint32Array, count: number): void {
-    const before = this.size;
-    for (let from = 0; from < kept.length; from += ENTRY_WORDS)
-      if (kept[from + 4] !== 0) this.insert(kept, from, kept[from + 4], (kept[from + 5] | 0) - 1);
-    assert(this.size - before === count, 'HASHES-1: a part of a snapshot has as many entries as it says');
-  }
-}
-
-/** Fills the first free cell from this group on. */
-function put(marks: Int32Array, cells: Int32Array, from: number, tag: number, number: number): void {
-  const mask = marks.length - 1;
-  let group = from;
-  while ((marks[group] & HIGHEST_OF_EACH) === HIGHEST_OF_EACH) group = (group + 1) & mask;
-  const index = cellOf(~marks[group] & HIGHEST_OF_EACH);
-  marks[group] |= markOf(tag) << (index * MARK_BITS);
-  const cell = group * GROUP_CELLS + index;
-  cells[cell * 2] = tag;
-  cells[cell * 2 + 1] = number;
-}
-
-/** The mark of a cell with this keyed hash. */
-function markOf(tag: number): number {
-  return IN_USE | ((tag >>> MARK_SHIFT) & (IN_USE - 1));
-}
-
-/** Of a group's cells, the one of the lowest bit that is set. */
-function cellOf(bits: number): number {
-  return (31 - Math.clz32(bits & -bits)) >>> 3;
-}
-
-function isInUse(marks: Int32Array, cell: number): boolean {
-  return ((marks[cell >>> 2] >>> ((cell & 3) * MARK_BITS)) & IN_USE) !== 0;
-}
-
-/** Asserts HASHES-2 and HASHES-5 of one part's cells. @returns how many are in use. */
-function checkCells(marks: Int32Array, cells: Int32Array, part: number, size: number): number {
-  let used = 0;
-  let run = 0;
-  for (let group = 0; group < marks.length; group++) {
-    let inGroup = 0;
-    const isEmpty = (marks[group] & HIGHEST_OF_EACH) === 0;
-    for (let index = 0; index < GROUP_CELLS && !isEmpty; index++) {
-      const cell = group * GROUP_CELLS + index;
-      if (!isInUse(marks, cell)) continue;
-      const tag = cells[cell * 2];
-      const mark = (marks[group] >>> (index * MARK_BITS)) & 0xff;
-      assert(mark === markOf(tag) && tag >>> PART_SHIFT === part, 'HASHES-2: a cell has the mark of its keyed hash');
-      assert(cells[cell * 2 + 1] >= 0 && cells[cell * 2 + 1] < size, 'HASHES-3: a cell leads to an entry');
-      inGroup++;
-    }
-    used += inGroup;
-    run = inGroup === GROUP_CELLS ? run + 1 : 0;
-    assert(run < LONGEST_SEARCH, 'HASHES-5: the entries are spread over the groups');
-  }
-  return used;
 }
 
 /** The counts, with room for one of this account. */
 function fitted(counts: Uint32Array, account: number): Uint32Array<ArrayBuffer> {
-  let length = counts.length * 2;
+  let length = counts.length;
   while (length <= account) length *= 2;
-  return extend(counts, new Uint32Array(length));
+  const larger = new Uint32Array(length);
+  larger.set(counts);
+  return larger;
 }

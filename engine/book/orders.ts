@@ -13,7 +13,7 @@
  *        10 next   11 previous   12 accountNext   13 accountPrevious   14 heapIndex   15 tag
  *   ──── second line
  *        16 quantityLots   18 filledNotionalMicro   20 sequence   22 makerAmount   24 takerAmount   26 expirationSec
- *        28 createdMs   30 hashEntry   31 grant
+ *        28 createdMs   30 unused   31 grant
  *
  * The other signed fields, among them the hash, are in separate cache lines (signedLines.ts).
  *
@@ -61,7 +61,6 @@ export const WORD_AT = {
   ACCOUNT_PREVIOUS: 13,
   HEAP_INDEX: 14,
   TAG: 15,
-  HASH_ENTRY: 30,
   GRANT: 31,
 } as const;
 export const DOUBLE_AT = {
@@ -120,8 +119,6 @@ export class Orders {
   takerAmount!: Float64Array;
   expirationSec!: Float64Array;
   createdMs!: Float64Array;
-  /** Number of its entry in the hash index. */
-  hashEntry!: Int32Array;
   /** Number of the grant under which it was signed, or UNKNOWN_GRANT. */
   grant!: Uint32Array;
   readonly tags = new Tags();
@@ -306,7 +303,6 @@ export class Orders {
     this.takerAmount = new Float64Array(buffer, DOUBLE_AT.TAKER_AMOUNT * 8);
     this.expirationSec = new Float64Array(buffer, DOUBLE_AT.EXPIRATION_SEC * 8);
     this.createdMs = new Float64Array(buffer, DOUBLE_AT.CREATED_MS * 8);
-    this.hashEntry = new Int32Array(buffer, WORD_AT.HASH_ENTRY * 4);
     this.grant = new Uint32Array(buffer, WORD_AT.GRANT * 4);
   }
 

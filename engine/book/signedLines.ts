@@ -13,7 +13,7 @@ import { ADDRESS_WORDS } from './nonceFloors.ts';
 
 const HASH_WORDS = 8;
 const LINE_SHIFT = 4;
-const LINE_WORDS = 1 << LINE_SHIFT;
+export const LINE_WORDS = 1 << LINE_SHIFT;
 const NONCE_AT = HASH_WORDS;
 const MAKER_AT = NONCE_AT + 2;
 /** The first version of snapshots that has nonces and makers. */

@@ -13,11 +13,11 @@ import { bpsFloor, MAX_SAFE } from '../../shared/base/int.ts';
 import { ownTicks } from '../../shared/base/orderMath.ts';
 import * as commands from '../../shared/wire/commands.ts';
 import { readSafe } from '../../shared/wire/record.ts';
-import { MOST_HASHES, NO_ENTRY } from '../book/hashIndex.ts';
+import { MOST_HASHES, NO_ACCOUNT } from '../book/hashIndex.ts';
 import type { Market } from '../book/market.ts';
 import * as rows from '../book/orders.ts';
 import type { OrderChecks } from '../verify/orderChecks.ts';
-import { type Admitted, entryToCancel, fillTerms, refuseShort } from './admitted.ts';
+import { type Admitted, fillTerms, isByAdmin, refuseShort, replacedSlot, slotToCancel } from './admitted.ts';
 import { ORDER_WEIGHT, SPLIT_WEIGHT } from './exactBound.ts';
 import { refuseFloor, refuseNonce } from './floorRaising.ts';
 import { refuseGroupCommand } from './groupLimits.ts';
@@ -173,11 +173,11 @@ export class Admission {
     const { hashes, orders } = this.#state;
     const flags = words[word + ANY_COMMAND.flags];
     if ((flags & REPLACE_ELSEWHERE) !== 0) return E.REPLACES_ANOTHER_MARKET;
-    const entry = hashes.find(words, word + REPLACE.oldHash);
-    if (entry === NO_ENTRY) return E.ORDER_NOT_FOUND;
-    if (hashes.accountOf(entry) !== words[word + ANY_COMMAND.account]) return E.ORDER_NOT_FOUND;
-    const old = hashes.slotOf(entry);
-    if (old === NONE) return E.ORDER_NOT_CANCELLABLE;
+    const old = replacedSlot(this.#state, words, word);
+    if (old === NONE) {
+      const account = hashes.accountOf(words, word + REPLACE.oldHash);
+      return account === words[word + ANY_COMMAND.account] ? E.ORDER_NOT_CANCELLABLE : E.ORDER_NOT_FOUND;
+    }
     admitted.openSlot = old;
     if (orders.market[old << WORD_SHIFT] !== words[word + ANY_COMMAND.market]) return E.REPLACES_ANOTHER_MARKET;
     if ((flags & 0xff) !== REPLACE_MODE.AMEND) return OK;
@@ -325,14 +325,14 @@ export class Admission {
   /** Fills in the slot of the open order; without one the command leaves a tombstone. */
   #cancel(words: Uint32Array, word: number, admitted: Admitted): number {
     const { hashes, tombstones } = this.#state;
-    const entry = entryToCancel(hashes, words, word);
-    if (entry !== NO_ENTRY) {
-      admitted.openSlot = hashes.slotOf(entry);
-      return admitted.openSlot === NONE ? E.ORDER_NOT_CANCELLABLE : OK;
-    }
+    admitted.openSlot = slotToCancel(this.#state, words, word);
+    if (admitted.openSlot !== NONE) return OK;
+    const own = words[word + ANY_COMMAND.account];
+    const account = hashes.accountOf(words, word + CANCEL.hash);
+    if (account !== NO_ACCOUNT && (account === own || isByAdmin(words, word))) return E.ORDER_NOT_CANCELLABLE;
     if ((words[word + ANY_COMMAND.flags] & CANCEL_TOMBSTONE) === 0) return E.ORDER_NOT_FOUND;
     const nowMs = readSafe(words, word + ANY_COMMAND.timeMs);
-    return tombstones.hasRoom(words[word + ANY_COMMAND.account], nowMs) ? OK : E.ENGINE_BUSY;
+    return tombstones.hasRoom(own, nowMs) ? OK : E.ENGINE_BUSY;
   }
 
   #convert(words: Uint32Array, word: number, admitted: Admitted): number {

@@ -8,7 +8,6 @@ import * as codes from '../../shared/base/codes.ts';
 import { E, OK } from '../../shared/base/errors.ts';
 import * as commands from '../../shared/wire/commands.ts';
 import { readSafe } from '../../shared/wire/record.ts';
-import { type HashIndex, NO_ENTRY } from '../book/hashIndex.ts';
 import type { Market } from '../book/market.ts';
 import * as rows from '../book/orders.ts';
 import { toGrid } from './grid.ts';
@@ -17,7 +16,7 @@ import type { ShardState } from './state.ts';
 const { CLOSE_REASON, SIDE } = codes;
 const { ANY_COMMAND, COMMAND, kindSide, kindTimeInForce } = commands;
 const { CANCEL, PLACE, REPLACE } = COMMAND;
-const { NONE } = rows;
+const { NONE, WORD_SHIFT } = rows;
 
 export class Admitted {
   /** PLACE, REPLACE: the limit in ticks of the order's own outcome, and its lots (grid.ts). */
@@ -49,11 +48,10 @@ export class Admitted {
 
 /** Fills `admitted` for a journaled command, which was accepted when it was live. */
 export function readmit(state: ShardState, type: number, words: Uint32Array, word: number, admitted: Admitted): void {
-  const { hashes, markets } = state;
+  const { markets } = state;
   admitted.clear();
   if (type === CANCEL.TYPE) {
-    const entry = entryToCancel(hashes, words, word);
-    if (entry !== NO_ENTRY) admitted.openSlot = hashes.slotOf(entry);
+    admitted.openSlot = slotToCancel(state, words, word);
     return;
   }
   if (type !== PLACE.TYPE && type !== REPLACE.TYPE) return;
@@ -62,9 +60,8 @@ export function readmit(state: ShardState, type: number, words: Uint32Array, wor
   assert(fillTerms(market, words, word, admitted) === OK, 'admitted: a journaled order is on the grid');
   assert(admitted.quantityLots > 0, 'admitted: a journaled order is for something');
   if (type === PLACE.TYPE) return;
-  const entry = hashes.find(words, word + REPLACE.oldHash);
-  assert(entry !== NO_ENTRY, 'admitted: a journaled replacement names an order that was accepted');
-  admitted.openSlot = hashes.slotOf(entry);
+  admitted.openSlot = replacedSlot(state, words, word);
+  assert(admitted.openSlot !== NONE, 'admitted: a journaled replacement names an open order of its account');
 }
 
 /** Fills in the missing amount. @returns INSUFFICIENT_BALANCE */
@@ -89,12 +86,22 @@ export function fillTerms(market: Market, words: Uint32Array, word: number, admi
 }
 
 /**
- * The entry of the order that a CANCEL names, or NO_ENTRY. An order of another account counts as unknown, so that a
+ * The slot of the open order that a CANCEL names, or NONE. An order of another account counts as unknown, so that a
  * hash reveals nothing to a stranger; only the administrator may cancel it.
  */
-export function entryToCancel(hashes: HashIndex, words: Uint32Array, word: number): number {
-  const entry = hashes.find(words, word + CANCEL.hash);
-  if (entry === NO_ENTRY) return NO_ENTRY;
-  const isAdmin = (words[word + ANY_COMMAND.flags] & 0xff) === CLOSE_REASON.ADMIN;
-  return isAdmin || hashes.accountOf(entry) === words[word + ANY_COMMAND.account] ? entry : NO_ENTRY;
+export function slotToCancel({ openOrders, orders }: ShardState, words: Uint32Array, word: number): number {
+  const slot = openOrders.find(orders.signed.words, words, word + CANCEL.hash);
+  if (slot === NONE || isByAdmin(words, word)) return slot;
+  return orders.account[slot << WORD_SHIFT] === words[word + ANY_COMMAND.account] ? slot : NONE;
+}
+
+export function isByAdmin(words: Uint32Array, word: number): boolean {
+  return (words[word + ANY_COMMAND.flags] & 0xff) === CLOSE_REASON.ADMIN;
+}
+
+/** The slot of the open order of its account that a REPLACE names, or NONE. */
+export function replacedSlot({ openOrders, orders }: ShardState, words: Uint32Array, word: number): number {
+  const slot = openOrders.find(orders.signed.words, words, word + REPLACE.oldHash);
+  if (slot === NONE) return NONE;
+  return orders.account[slot << WORD_SHIFT] === words[word + ANY_COMMAND.account] ? slot : NONE;
 }

@@ -7,10 +7,9 @@ import { assert } from '../../shared/base/assert.ts';
 import * as codes from '../../shared/base/codes.ts';
 import { remainingAmount } from '../../shared/base/orderMath.ts';
 import * as commands from '../../shared/wire/commands.ts';
-import { NO_ENTRY } from '../book/hashIndex.ts';
 import type { Market } from '../book/market.ts';
 import { DOUBLE_SHIFT, NONE, type Orders, WORD_SHIFT } from '../book/orders.ts';
-import type { Admitted } from './admitted.ts';
+import { type Admitted, replacedSlot } from './admitted.ts';
 import type { ShardState } from './state.ts';
 
 const { ORDER_STATUS, SIDE } = codes;
@@ -62,7 +61,7 @@ export function sellsAllLots(
   const { ledger, orders } = state;
   const account = words[word + ANY_COMMAND.account];
   const outcome = kindOutcome(kind);
-  const old = replacedSlot(state, market, words, word);
+  const old = replacedSlotIn(state, market, words, word);
   const freed = old === NONE ? 0 : freedBy(orders, old, kind, market);
   if (ledger.reservedTokens(account, market.index, outcome) !== freed) return false;
   const held = ledger.availableTokens(account, market.index, outcome) + freed;
@@ -70,10 +69,9 @@ export function sellsAllLots(
 }
 
 /** The order of this account and market that a REPLACE names, while it is open. */
-function replacedSlot({ hashes, orders }: ShardState, market: Market, words: Uint32Array, word: number): number {
+function replacedSlotIn(state: ShardState, market: Market, words: Uint32Array, word: number): number {
   if ((words[word + ANY_COMMAND.type] & 0xffff) !== REPLACE.TYPE) return NONE;
-  const entry = hashes.find(words, word + REPLACE.oldHash);
-  if (entry === NO_ENTRY || hashes.accountOf(entry) !== words[word + ANY_COMMAND.account]) return NONE;
-  const old = hashes.slotOf(entry);
+  const { orders } = state;
+  const old = replacedSlot(state, words, word);
   return old !== NONE && orders.market[old << WORD_SHIFT] === market.index ? old : NONE;
 }

@@ -12,7 +12,6 @@ import { MAX_SAFE } from '../../shared/base/int.ts';
 import { NO_ROW } from '../../shared/base/pairTable.ts';
 import { PPM } from '../../shared/base/payout.ts';
 import { kindOutcome, kindSide, NO_GROUP } from '../../shared/wire/commands.ts';
-import { NO_ENTRY } from '../book/hashIndex.ts';
 import { type Market, UNDECIDED } from '../book/market.ts';
 import { DOUBLE_SHIFT, NONE, SLOT_STATE, WORD_SHIFT } from '../book/orders.ts';
 import { NO_TAG } from '../book/tags.ts';
@@ -20,7 +19,7 @@ import { Digest } from '../output/digest.ts';
 import type { ShardState } from './state.ts';
 
 export function checkInvariants(state: ShardState): void {
-  const { expiry, groups, hashes, ledger, markets, orders, references, tombstones } = state;
+  const { digest, expiry, groups, hashes, ledger, markets, openOrders, orders, references, tombstones } = state;
   orders.validate();
   orders.tags.validate();
   expiry.validate();
@@ -29,11 +28,9 @@ export function checkInvariants(state: ShardState): void {
   markets.validate();
   tombstones.validate();
   state.nonceFloors.validate();
-  assert(
-    hashes.validate() === orders.openCount,
-    'ORDERS-2: every open order, and no other, has a slot in the hash index',
-  );
-  assert(references.validate() === 0, 'HASHES-2: a reference has no slot');
+  assert(openOrders.count === orders.openCount, 'ORDERS-2: every open order, and no other, is found by its hash');
+  assert(hashes.validate() <= digest.accepted.count, 'HASHES-3: only what was accepted is remembered');
+  references.validate();
   let waiting = 0;
   for (const market of markets.all()) {
     assert(market.book.validate(market.feeBps) === market.openOrders, 'MARKET-4: a market counts its open orders');
@@ -83,7 +80,8 @@ function checkOrders(state: ShardState): void {
   assert(tagged === orders.tags.count, 'TAGS-1: every row that is not free belongs to an open order');
 }
 
-function checkOrder({ hashes, markets, nonceFloors, orders, orderSequence }: ShardState, slot: number): void {
+function checkOrder(state: ShardState, slot: number): void {
+  const { hashes, markets, nonceFloors, openOrders, orders, orderSequence } = state;
   const market = markets.peek(orders.market[slot << WORD_SHIFT]);
   assert(market !== undefined, 'ORDERS-1: an open order has a market');
   const isResting = orders.state[slot << WORD_SHIFT] === SLOT_STATE.RESTING;
@@ -93,12 +91,11 @@ function checkOrder({ hashes, markets, nonceFloors, orders, orderSequence }: Sha
   assert(remaining > 0, 'ORDERS-3: an open order has something left');
   assert(remaining <= orders.quantityLots[slot << DOUBLE_SHIFT], 'ORDERS-3: no more is left than was ordered');
   assert(orders.sequence[slot << DOUBLE_SHIFT] <= orderSequence, 'ORDERS-2: no order is newer than the last');
-  const entry = hashes.find(orders.signed.words, orders.signed.hashOffset(slot));
-  assert(entry !== NO_ENTRY, 'ORDERS-2: an open order is in the hash index');
-  assert(hashes.slotOf(entry) === slot, 'ORDERS-2: the hash index leads to the slot');
-  assert(hashes.accountOf(entry) === orders.account[slot << WORD_SHIFT], 'ORDERS-2: an entry has the account');
-  assert(entry === orders.hashEntry[slot << WORD_SHIFT], 'ORDERS-2: the slot leads to its entry in the hash index');
   const { signed } = orders;
+  const at = signed.hashOffset(slot);
+  assert(openOrders.find(signed.words, signed.words, at) === slot, 'ORDERS-2: the hash leads to the slot');
+  const isOwn = hashes.accountOf(signed.words, at) === orders.account[slot << WORD_SHIFT];
+  assert(isOwn, 'ORDERS-2: the hash of an open order is remembered, with its account');
   const floor = nonceFloors.of(orders.account[slot << WORD_SHIFT], signed.words, signed.makerOffset(slot));
   assert(signed.nonceOf(slot) >= floor, 'NONCEFLOORS-3: an open order is not below the floor of its maker');
   const expires = orders.expirationSec[slot << DOUBLE_SHIFT] !== 0;
@@ -235,9 +232,12 @@ function checkDigest(state: ShardState): void {
     if (orders.state[slot << WORD_SHIFT] !== SLOT_STATE.FREE) fresh.order(slot);
   for (let account = 0; account < ledger.accountCapacity; account++) fresh.account(account);
   for (let row = 0; row < ledger.positions.count; row++) fresh.position(row);
-  for (const index of [state.hashes, state.references]) {
-    index.visit((words, word, account) => fresh.hashAccepted(words, word, account));
-  }
+  const { accepted } = state.digest;
+  if (state.hashes.size < accepted.count) fresh.addAccepted(accepted);
+  else state.hashes.visit((words, word, account) => fresh.hashAccepted(words, word, account));
+  assert(fresh.accepted.low === accepted.low, 'DIGEST-1: the part of the hashes is exact');
+  assert(fresh.accepted.high === accepted.high, 'DIGEST-1: the part of the hashes is exact in both lanes');
+  state.references.visit((words, word, account) => fresh.reference(words, word, account));
   for (const market of state.markets.all()) fresh.market(market);
   for (const group of state.groups.all()) fresh.group(group);
   state.tombstones.visit((account, hash, untilMs) => fresh.tombstone(account, hash, untilMs, 1));

@@ -15,7 +15,7 @@ import { addSafe } from '../../shared/base/int.ts';
 import * as commands from '../../shared/wire/commands.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import type { Market } from '../book/market.ts';
-import { NONE } from '../book/orders.ts';
+import { FOR_EVER } from '../book/retention.ts';
 import type { ShardState } from './state.ts';
 
 const { FEE_ACCOUNT, MOVEMENT, OUTCOME } = codes;
@@ -70,8 +70,8 @@ export function moveFunds(state: ShardState, words: Uint32Array, word: number): 
     if (!ledger.tryDebit(account, amount + fee)) return E.INSUFFICIENT_BALANCE;
     totals.withdrawnMicro = addSafe(totals.withdrawnMicro, amount);
   }
-  references.insert(words, reference, account, NONE);
-  digest.hashAccepted(words, reference, account);
+  references.insert(words, reference, account, FOR_EVER, FOR_EVER);
+  digest.reference(words, reference, account);
   emit.funds(account, NO_MARKET, movement, amount, words, reference);
   keepFee(state, account, fee);
   if (market !== null) addSets(state, market, account, amount);

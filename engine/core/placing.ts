@@ -10,6 +10,7 @@ import * as commands from '../../shared/wire/commands.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import type { Market } from '../book/market.ts';
 import * as rows from '../book/orders.ts';
+import { hourAfterSec } from '../book/retention.ts';
 import type { Admitted } from './admitted.ts';
 import { NOT_STOPPED } from './matcher.ts';
 import { keepsNonce } from './rules.ts';
@@ -105,7 +106,7 @@ export class Placing {
    * @param priority OWN_PRIORITY, or an older one that it keeps; then it rests after `before`, an order or NONE.
    */
   #enter(market: Market, words: Uint32Array, word: number, admitted: Admitted, priority: number, before: number): void {
-    const { closing, orders, hashes, digest, emit, matcher, expiry } = this.#state;
+    const { closing, orders, digest, emit, matcher, expiry } = this.#state;
     const { limitTicks, quantityLots } = admitted;
     const kind = words[word + PLACE.kind];
     const account = words[word + ANY_COMMAND.account];
@@ -137,8 +138,7 @@ export class Placing {
     doubles[at | DOUBLE_AT.EXPIRATION_SEC] = readSafe(words, word + PLACE.expirationSec);
     doubles[at | DOUBLE_AT.SEQUENCE] = ++this.#state.orderSequence;
     doubles[at | DOUBLE_AT.CREATED_MS] = readSafe(words, word + ANY_COMMAND.timeMs);
-    fields[row | WORD_AT.HASH_ENTRY] = hashes.insert(words, word + PLACE.hash, account, slot);
-    digest.hashAccepted(words, word + PLACE.hash, account);
+    this.#remember(market, words, word, account);
     market.openOrders++;
     emit.accepted(slot, words, word);
     if ((kindBits(kind) & PLACE_BIT_EXTENDED) !== 0) this.#tag(slot, words, word, priority);
@@ -153,10 +153,19 @@ export class Placing {
       // At the old order's price nothing could match, so its neighbour in the queue still exists.
       if (priority === OWN_PRIORITY) market.book.rest(slot);
       else market.book.restBehind(slot, before);
+      this.#state.openOrders.insert(orders.signed.words, slot);
       digest.markOrder(slot);
       emit.rest(slot, ++market.sequence);
       if (orders.expirationSec[slot << DOUBLE_SHIFT] !== 0) expiry.add(slot);
     }
+  }
+
+  /** The order is not accepted again, as long as it could be. */
+  #remember(market: Market, words: Uint32Array, word: number, account: number): void {
+    const { digest, hashes } = this.#state;
+    const hash = word + PLACE.hash;
+    hashes.insert(words, hash, account, market.index, hourAfterSec(readSafe(words, word + PLACE.expirationSec)));
+    digest.hashAccepted(words, hash, account);
   }
 
   /** Keeps the client order id, the group and the older priority of an order, if it has any of them. */

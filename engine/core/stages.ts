@@ -9,10 +9,9 @@
 import * as codes from '../../shared/base/codes.ts';
 import { E, OK } from '../../shared/base/errors.ts';
 import * as commands from '../../shared/wire/commands.ts';
-import { NO_ENTRY } from '../book/hashIndex.ts';
 import type { Market } from '../book/market.ts';
 import { DOUBLE_SHIFT, NONE, SLOT_STATE, WORD_SHIFT } from '../book/orders.ts';
-import { type Admitted, fillTerms } from './admitted.ts';
+import { type Admitted, fillTerms, replacedSlot } from './admitted.ts';
 import type { ShardState } from './state.ts';
 
 const { isDecided, STAGE, stageAfter } = codes;
@@ -64,7 +63,7 @@ export function stepStage({ emit, markets, stages }: ShardState, words: Uint32Ar
  * checks of an order still follow.
  */
 export function onlyShrinks(
-  { hashes, orders }: ShardState,
+  state: ShardState,
   market: Market,
   words: Uint32Array,
   word: number,
@@ -72,9 +71,8 @@ export function onlyShrinks(
 ): boolean {
   if ((words[word + ANY_COMMAND.type] & 0xffff) !== REPLACE.TYPE) return false;
   if (words[word + ANY_COMMAND.flags] !== REPLACE_MODE.AMEND) return false;
-  const entry = hashes.find(words, word + REPLACE.oldHash);
-  if (entry === NO_ENTRY || hashes.accountOf(entry) !== words[word + ANY_COMMAND.account]) return false;
-  const old = hashes.slotOf(entry);
+  const { orders } = state;
+  const old = replacedSlot(state, words, word);
   if (old === NONE || orders.state[old << WORD_SHIFT] !== SLOT_STATE.RESTING) return false;
   if (orders.market[old << WORD_SHIFT] !== market.index) return false;
   const [was, is] = [orders.kind[old << WORD_SHIFT], words[word + PLACE.kind]];

@@ -5,15 +5,17 @@
  */
 import { assert } from '../../shared/base/assert.ts';
 import { STAGE } from '../../shared/base/codes.ts';
+import { OpenOrderIndex } from '../../shared/base/openOrderIndex.ts';
 import type { Balances } from '../../shared/wire/balances.ts';
 import { RecordBuffer } from '../../shared/wire/record.ts';
 import type { SnapshotIo } from '../base/snapshotIo.ts';
 import { Contracts } from '../book/contracts.ts';
-import { HashIndex, NO_ENTRY } from '../book/hashIndex.ts';
+import { HashIndex } from '../book/hashIndex.ts';
 import { Markets, STAGES_VERSION } from '../book/markets.ts';
 import { NonceFloors } from '../book/nonceFloors.ts';
 import { Groups } from '../book/orderGroups.ts';
 import { DOUBLE_SHIFT, NONE, Orders, SLOT_STATE, WORD_SHIFT } from '../book/orders.ts';
+import { LINE_WORDS } from '../book/signedLines.ts';
 import { Ledger } from '../money/ledger.ts';
 import { Digest } from '../output/digest.ts';
 import { EventWriter } from '../output/emit.ts';
@@ -31,12 +33,17 @@ const FLOOR_VERSION = 10;
 const NONCE_FLOORS_VERSION = 12;
 /** The first one with the rules in force. */
 const RULES_VERSION = 13;
+/** The first one with the orders ever accepted as numbers; in older ones every hash is there to be counted. */
+const ACCEPTED_VERSION = 14;
 /** The counters that go into every digest. */
 const COUNTERS = 6;
 const NO_FACTS: readonly number[] = [];
 
 export class ShardState {
   readonly orders = new Orders();
+  /** The slots of resting and dormant orders by their hashes. */
+  readonly openOrders = new OpenOrderIndex(LINE_WORDS);
+  /** Hashes of orders that were accepted and could be sent again. */
   readonly hashes = new HashIndex();
   /** Reference hashes of deposits and withdrawals: each is applied once, for ever. */
   readonly references = new HashIndex();
@@ -77,8 +84,8 @@ export class ShardState {
     this.digest = new Digest(this.orders, this.ledger);
     this.emit = new EventWriter(new RecordBuffer(1 << 20), this.orders, this.ledger);
     this.tombstones = new Tombstones(this.digest);
-    const { digest, emit, expiry, groups, hashes, ledger, markets, orders } = this;
-    this.closing = new Closing(orders, ledger, hashes, expiry, digest, emit);
+    const { digest, emit, expiry, groups, ledger, markets, openOrders, orders } = this;
+    this.closing = new Closing(orders, ledger, openOrders, expiry, digest, emit);
     this.groupLimits = new GroupLimits(orders, markets, groups, this.closing);
     this.matcher = new Matcher(orders, ledger, markets, this.closing, this.groupLimits, digest, emit);
   }
@@ -90,7 +97,7 @@ export class ShardState {
 
   /** Writes the digest of everything, counters included, as two words. */
   writeDigest(into: Uint32Array, word: number): void {
-    const { contracts, digest, groups, hashes, markets, matcher, references, stages, totals } = this;
+    const { contracts, digest, groups, markets, matcher, references, stages, totals } = this;
     digest.catchUp();
     for (let i = 0; i < markets.dirtyCount; i++) digest.market(markets.dirty[i]);
     markets.clearDirty();
@@ -101,7 +108,7 @@ export class ShardState {
     const counters = this.#counters;
     counters[0] = this.orderSequence;
     counters[1] = matcher.tradeSequence;
-    counters[2] = hashes.size;
+    counters[2] = digest.accepted.count;
     counters[3] = references.size;
     counters[4] = totals.depositedMicro;
     counters[5] = totals.withdrawnMicro;
@@ -135,11 +142,12 @@ export class ShardState {
     if (io.version >= FLOOR_VERSION) this.floor = io.number(this.floor);
     if (io.version >= NONCE_FLOORS_VERSION) this.nonceFloors.persist(io);
     if (io.version >= RULES_VERSION) this.useRules(io.number(this.rules));
+    if (io.version >= ACCEPTED_VERSION) this.digest.persistAccepted(io);
   }
 
-  /** Derives queues, expiry heap, entries of the hash index and digest from what was read. Orders keep their slots. */
+  /** Derives queues, expiry heap, index of open orders and digest from what was read. Orders keep their slots. */
   rebuild(): void {
-    const { orders, digest, hashes, ledger, expiry } = this;
+    const { orders, digest, ledger, expiry, openOrders } = this;
     const open: number[] = [];
     for (let slot = 0; slot < orders.capacity; slot++)
       if (orders.state[slot << WORD_SHIFT] !== SLOT_STATE.FREE) open.push(slot);
@@ -155,18 +163,25 @@ export class ShardState {
       else market.book.rest(slot);
       orders.heapIndex[slot << WORD_SHIFT] = NONE;
       if (orders.expirationSec[slot << DOUBLE_SHIFT] !== 0) expiry.add(slot);
-      const entry = hashes.find(orders.signed.words, orders.signed.hashOffset(slot));
-      assert(entry !== NO_ENTRY, 'ORDERS-2: an open order is in the hash index');
-      assert(hashes.slotOf(entry) === slot, 'ORDERS-2: the hash index leads to the slot');
-      orders.hashEntry[slot << WORD_SHIFT] = entry;
+      this.#requireRemembered(slot);
+      openOrders.insert(orders.signed.words, slot);
       digest.order(slot);
     }
     for (let account = 0; account < ledger.accountCapacity; account++) digest.account(account);
     for (let row = 0; row < ledger.positions.count; row++) digest.position(row);
     this.exactBound?.rebuild();
-    for (const index of [this.hashes, this.references]) {
-      index.visit((words, word, account) => digest.hashAccepted(words, word, account));
-    }
+    if (digest.accepted.count > 0) digest.addAccepted(digest.accepted);
+    else this.hashes.visit((words, word, account) => digest.hashAccepted(words, word, account));
+    this.references.visit((words, word, account) => digest.reference(words, word, account));
     for (const { account, wallet, floor } of this.nonceFloors.all()) digest.nonceFloor(account, wallet, 0, floor, 1);
+  }
+
+  #requireRemembered(slot: number): void {
+    const { hashes, openOrders, orders } = this;
+    const { words } = orders.signed;
+    const at = orders.signed.hashOffset(slot);
+    const isOwn = hashes.accountOf(words, at) === orders.account[slot << WORD_SHIFT];
+    assert(isOwn, 'ORDERS-2: the hash of an open order is remembered, with its account');
+    assert(openOrders.find(words, words, at) === NONE, 'ORDERS-2: no two open orders have one hash');
   }
 }

@@ -16,7 +16,7 @@ import { addSafe } from '../../shared/base/int.ts';
 import { ANY_COMMAND, COMMAND } from '../../shared/wire/commands.ts';
 import { readSafe, readSigned } from '../../shared/wire/record.ts';
 import type { Market } from '../book/market.ts';
-import { NONE } from '../book/orders.ts';
+import { FOR_EVER } from '../book/retention.ts';
 import { type Admitted, refuseShort } from './admitted.ts';
 import type { ShardState } from './state.ts';
 
@@ -81,8 +81,8 @@ export function unwind(state: ShardState, market: Market, words: Uint32Array, wo
   market.collateralMicro = addSafe(market.collateralMicro, sumOf(words, word, YES));
   markets.touch(market);
   const maker = words[word + ANY_COMMAND.account];
-  references.insert(words, reference, maker, NONE);
-  digest.hashAccepted(words, reference, maker);
+  references.insert(words, reference, maker, FOR_EVER, FOR_EVER);
+  digest.reference(words, reference, maker);
   const trade = readSafe(words, word + UNWIND.tradeSequence);
   for (const party of [0, 1] as const) {
     const [micro, yes, no] = [MICRO, YES, NO].map((asset) => changeOf(words, word, party, asset as Asset));

@@ -2,7 +2,8 @@
  * A 64-bit digest of everything a shard knows, kept up to date as the state changes: the sum (two 32-bit lanes) of one
  * mix per open order, account, position, market, tombstone and floor of nonces, and per hash ever accepted. A sum does
  * not depend on the rows or tables in which things are stored, so it is the same for any implementation, after a replay
- * and after a snapshot. Owner: the shard thread.
+ * and after a snapshot. The part of the hashes of orders is kept as a number of its own, because hashes may be
+ * forgotten (book/hashIndex.ts). Owner: the shard thread.
  *
  * A command only marks the orders, accounts and positions that it changed; their parts of the sum are computed again
  * when the sum is asked for. Between two digests most orders come and go, and the same accounts change many times.
@@ -19,6 +20,7 @@ import { assert } from '../../shared/base/assert.ts';
 import { STAGE, UNKNOWN_GRANT } from '../../shared/base/codes.ts';
 import { larger } from '../base/columns.ts';
 import { DirtyRows } from '../base/dirtyRows.ts';
+import type { SnapshotIo } from '../base/snapshotIo.ts';
 import type { Market } from '../book/market.ts';
 import { ADDRESS_WORDS } from '../book/nonceFloors.ts';
 import type { Group } from '../book/orderGroups.ts';
@@ -51,6 +53,8 @@ export class Digest {
   /** The two lanes of the sum, as signed 32-bit integers, because such sums stay in registers. */
   low = 0;
   high = 0;
+  /** Orders ever accepted, and the part of the sum that their hashes have. */
+  readonly accepted = { count: 0, low: 0, high: 0 };
   readonly #dirtyOrders = new DirtyRows();
   readonly #dirtyAccounts = new DirtyRows();
   readonly #dirtyPositions = new DirtyRows();
@@ -124,8 +128,33 @@ export class Digest {
     this.#replace(this.#orderLanes, slot, a, b);
   }
 
-  /** Adds an accepted hash, which stays in the digest for ever. */
+  /** Adds the hash of an accepted order, which stays in the digest for ever. */
   hashAccepted(words: Uint32Array, word: number, account: number): void {
+    const { accepted } = this;
+    const [low, high] = [this.low, this.high];
+    this.reference(words, word, account);
+    accepted.count++;
+    accepted.low = (accepted.low + this.low - low) | 0;
+    accepted.high = (accepted.high + this.high - high) | 0;
+  }
+
+  /** Reads or writes the part of the hashes of orders. */
+  persistAccepted(io: SnapshotIo): void {
+    const { accepted } = this;
+    accepted.count = io.number(accepted.count);
+    accepted.low = io.number(accepted.low);
+    accepted.high = io.number(accepted.high);
+  }
+
+  /** Adds the part of the hashes of orders that was read. */
+  addAccepted({ count, low, high }: Digest['accepted']): void {
+    Object.assign(this.accepted, { count, low, high });
+    this.low = (this.low + low) | 0;
+    this.high = (this.high + high) | 0;
+  }
+
+  /** Adds the reference of a deposit or withdrawal, which is mixed like a hash. */
+  reference(words: Uint32Array, word: number, account: number): void {
     const a = mixA(mixA(mixA(HASH, words[word]), words[word + 1]), account);
     const b = mixB(mixB(mixB(HASH, words[word + 2]), words[word + 3]), account);
     this.low = (this.low + a) | 0;

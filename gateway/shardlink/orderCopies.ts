@@ -4,8 +4,8 @@
  * Owner: the answer.
  */
 import { ID_KIND, timeOrderedId } from '../../shared/base/ids.ts';
+import { HASH_WORDS } from '../../shared/base/openOrderIndex.ts';
 import { NO_GROUP } from '../../shared/wire/commands.ts';
-import { HASH_WORDS } from './openOrderIndex.ts';
 import type { OrderColumns } from './orderFacts.ts';
 import type { OpenOrders } from './orderViews.ts';
 

@@ -16,13 +16,13 @@
  */
 import { assert } from '../../shared/base/assert.ts';
 import { ID_KIND, timeOrderedId } from '../../shared/base/ids.ts';
+import { HASH_WORDS, OpenOrderIndex } from '../../shared/base/openOrderIndex.ts';
 import { ownTicks } from '../../shared/base/orderMath.ts';
 import { readClientId } from '../../shared/wire/clientId.ts';
 import { kindOutcome, NO_GROUP } from '../../shared/wire/commands.ts';
 import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import { grown, NONE } from './growingColumn.ts';
-import { HASH_WORDS, OpenOrderIndex } from './openOrderIndex.ts';
 import type { PairIndex } from './pairIndex.ts';
 
 const FIRST_SLOTS = 64;

@@ -5,6 +5,7 @@
  */
 import { ORDER_STATUS } from '../../shared/base/codes.ts';
 import { ID_KIND, writeTimeOrderedId } from '../../shared/base/ids.ts';
+import { HASH_WORDS } from '../../shared/base/openOrderIndex.ts';
 import { ownTicks, remainingAmount } from '../../shared/base/orderMath.ts';
 import { kindOutcome, kindSide, kindTimeInForce } from '../../shared/wire/commands.ts';
 import {
@@ -16,7 +17,6 @@ import {
   REMAINDER,
 } from '../../shared/wire/entry.ts';
 import { RecordBuffer, writeSafe } from '../../shared/wire/record.ts';
-import { HASH_WORDS } from '../shardlink/openOrderIndex.ts';
 import type { OpenOrders } from '../shardlink/orderViews.ts';
 import type { ShardReply } from '../shardlink/reply.ts';
 import type { Views } from '../shardlink/views.ts';

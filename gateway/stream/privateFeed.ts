@@ -5,12 +5,12 @@
  */
 import { assert } from '../../shared/base/assert.ts';
 import { SIDE } from '../../shared/base/codes.ts';
+import { HASH_WORDS } from '../../shared/base/openOrderIndex.ts';
 import { kindBits, kindSide, NO_GROUP, PLACE_BIT_EXTENDED } from '../../shared/wire/commands.ts';
 import { ANY_EVENT, EVENT, typeOf } from '../../shared/wire/events.ts';
 import { writeClosed, writeFill, writePlaced } from '../../shared/wire/privateProjection.ts';
 import { type RecordView, ROLE } from '../../shared/wire/privateRecord.ts';
 import { readSafe } from '../../shared/wire/record.ts';
-import { HASH_WORDS } from '../shardlink/openOrderIndex.ts';
 import type { RecordResult } from '../shardlink/recordResult.ts';
 import type { Views } from '../shardlink/views.ts';
 import type { FrameIntake } from './privateIntake.ts';

@@ -10,7 +10,7 @@
 import { ORDER_STATUS, ORDER_STATUS_NAMES } from '../../shared/base/codes.ts';
 import { UUID_BYTES } from '../../shared/base/hex.ts';
 import { ID_KIND, writeTimeOrderedId } from '../../shared/base/ids.ts';
-import { HASH_WORDS } from '../shardlink/openOrderIndex.ts';
+import { HASH_WORDS } from '../../shared/base/openOrderIndex.ts';
 import type { ShardReply } from '../shardlink/reply.ts';
 import type { Views } from '../shardlink/views.ts';
 import type { Order } from './order.ts';

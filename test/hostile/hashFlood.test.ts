@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HashIndex } from '../../engine/book/hashIndex.ts';
+import { FOR_EVER } from '../../engine/book/retention.ts';
 import { E, OK } from '../../shared/base/errors.ts';
 import { EngineRig } from '../support/engineRig.ts';
 import { timesOf } from '../support/seeds.ts';
@@ -31,7 +32,7 @@ test('an index full of hashes that look alike finds the next one as fast as the 
   for (let i = 0; i < HASHES; i++) {
     // Alike in the bits that a table without a key would use: the first word, and the sum of the first two.
     hash.set([77, 5, i, Math.imul(i, 0x9e3779b1)]);
-    index.insert(hash, 0, ATTACKER, 0);
+    index.insert(hash, 0, ATTACKER, FOR_EVER, FOR_EVER);
   }
   let most = 0;
   for (let i = 0; i < 1000; i++) {

@@ -358,8 +358,8 @@ export class EngineRig {
 
   /** The slot of an open order. */
   slotOf(hash: Uint32Array): number {
-    const { hashes } = this.engine.state;
-    const slot = hashes.slotOf(hashes.find(hash, 0));
+    const { openOrders, orders } = this.engine.state;
+    const slot = openOrders.find(orders.signed.words, hash, 0);
     assert.ok(slot >= 0, 'the order is open');
     return slot;
   }

@@ -81,8 +81,8 @@ export const MATCHING_FAULTS: readonly Fault[] = [
   {
     name: "anybody may cancel anybody's order",
     file: 'engine/core/admitted.ts',
-    search: 'return isAdmin || hashes.accountOf(entry) === words[word + ANY_COMMAND.account] ? entry : NO_ENTRY;',
-    replace: 'return isAdmin || hashes.accountOf(entry) > 0 ? entry : NO_ENTRY;',
+    search: 'if (slot === NONE || isByAdmin(words, word)) return slot;',
+    replace: 'if (slot >= NONE) return slot;',
     caughtBy: CRASH,
   },
   {

@@ -32,10 +32,10 @@ const DAMAGES: readonly [name: string, label: RegExp, damage: (state: ShardState
   ['the number of open orders', /ORDERS-1/, ({ orders }) => orders.openCount--],
   ['the list of an account', /ORDERS-2/, ({ orders }, [slot]) => (orders.accountNext[slot << WORD_SHIFT] = -1)],
   [
-    'an entry of the hash index',
+    'an entry of the index of open orders',
     /ORDERS-2/,
-    ({ hashes, orders }, [slot]) => {
-      hashes.close(orders.hashEntry[slot << WORD_SHIFT], slot);
+    ({ openOrders, orders }, [slot]) => {
+      openOrders.remove(orders.signed.words, slot);
     },
   ],
   ['the heap of expirations', /EXPIRY-1/, ({ orders }, [slot]) => (orders.expirationSec[slot << DOUBLE_SHIFT] = 9)],
@@ -52,6 +52,8 @@ const DAMAGES: readonly [name: string, label: RegExp, damage: (state: ShardState
   ['available tokens', /MARKET-1/, ({ ledger }) => ledger.positions.available[0]++],
   ['collateral', /MARKET-1/, ({ markets }) => markets.peek(0)!.collateralMicro++],
   ['a digest', /DIGEST-1/, ({ digest }) => digest.low++],
+  ['the part of the digest that hashes have', /DIGEST-1/, ({ digest }) => digest.accepted.high++],
+  ['the number of accepted orders', /HASHES-3/, ({ digest }) => digest.accepted.count--],
 ];
 
 /** Three holders of a market, of whom the first is paid; one record pays one. */

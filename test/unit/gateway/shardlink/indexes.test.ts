@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { grown, NONE } from '../../../../gateway/shardlink/growingColumn.ts';
-import { HASH_WORDS, OpenOrderIndex } from '../../../../gateway/shardlink/openOrderIndex.ts';
 import { PairIndex } from '../../../../gateway/shardlink/pairIndex.ts';
+import { HASH_WORDS, OpenOrderIndex } from '../../../../shared/base/openOrderIndex.ts';
 import { seededRandom } from '../../../support/random.ts';
 
 test('a column keeps its cells when it grows and has zeros behind them', () => {

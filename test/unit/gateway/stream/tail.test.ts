@@ -5,7 +5,6 @@ import Database from 'better-sqlite3';
 import type { JournalRecord } from '../../../../engine/journal/journalRecord.ts';
 import { Projector } from '../../../../engine/projector/projector.ts';
 import { createLogger } from '../../../../gateway/base/log.ts';
-import { HASH_WORDS } from '../../../../gateway/shardlink/openOrderIndex.ts';
 import { Views } from '../../../../gateway/shardlink/views.ts';
 import { PrivateFeed } from '../../../../gateway/stream/privateFeed.ts';
 import { PrivateIntake } from '../../../../gateway/stream/privateIntake.ts';
@@ -13,6 +12,7 @@ import { type PrivateLog, REPLAY_PRIVATE } from '../../../../gateway/stream/priv
 import { PrivateReplay } from '../../../../gateway/stream/privateReplay.ts';
 import { type PrivateTailPage, PrivateTailQueries } from '../../../../gateway/stream/privateTailQueries.ts';
 import { MAX_ORDER_AMOUNT } from '../../../../shared/base/codes.ts';
+import { HASH_WORDS } from '../../../../shared/base/openOrderIndex.ts';
 import { NO_GROUP } from '../../../../shared/wire/commands.ts';
 import { ANY_EVENT, EVENT, EVENT_VERSION, type EventType, typeOf } from '../../../../shared/wire/events.ts';
 import { clientIdOf, PRIVATE_FRAME } from '../../../../shared/wire/privateRecord.ts';

@@ -1,7 +1,8 @@
 /**
- * Finds the slot of an open order by its 32-byte hash. The hashes stay in the column of their owner, eight words for
- * each slot; the index has one cell for each order, which costs 8 to 16 bytes an order.
- * Owner: the gateway thread.
+ * Finds the slot of an open order by its 32-byte hash. The hashes stay in a column of their owner, at the start of a
+ * line for each slot; the index has one cell for each order, which costs 8 to 16 bytes an order. A shard has one of its
+ * open orders (engine/core/state.ts), a gateway one of those that its views show.
+ * Owner: the thread that owns the column.
  *
  * Invariants:
  *   OPENINDEX-1  Every slot inserted and not removed is in exactly one cell.
@@ -9,11 +10,10 @@
  *               back).
  *   OPENINDEX-3  At most half of the cells are taken, so every probe ends.
  */
-import { randomInt } from 'node:crypto';
-import { assert } from '../../shared/base/assert.ts';
-import { NONE } from './growingColumn.ts';
+import { assert } from './assert.ts';
 
 export const HASH_WORDS = 8;
+const NONE = -1;
 const FIRST_CELLS_LOG2 = 7;
 const EMPTY = 0;
 
@@ -26,7 +26,14 @@ export class OpenOrderIndex {
    * A client can choose the hashes of its orders by trying salts. A secret odd factor keeps it from choosing hashes
    * that share a home cell and make every probe long.
    */
-  readonly #factor = randomInt(0, 2 ** 31) * 2 + 1;
+  readonly #factor = crypto.getRandomValues(new Int32Array(1))[0] | 1;
+  /** log2 of the words from one hash to the next. */
+  readonly #lineShift: number;
+
+  constructor(lineWords = HASH_WORDS) {
+    assert(lineWords >= HASH_WORDS && (lineWords & (lineWords - 1)) === 0, 'OPENINDEX-1: a line has room for a hash');
+    this.#lineShift = 31 - Math.clz32(lineWords);
+  }
 
   get count(): number {
     return this.#count;
@@ -38,7 +45,7 @@ export class OpenOrderIndex {
     const mask = cells.length - 1;
     for (let cell = this.#home(key[keyWord]); cells[cell] !== EMPTY; cell = (cell + 1) & mask) {
       const slot = cells[cell] - 1;
-      if (sameHash(hashes, slot * HASH_WORDS, key, keyWord)) return slot;
+      if (sameHash(hashes, slot << this.#lineShift, key, keyWord)) return slot;
     }
     return NONE;
   }
@@ -52,13 +59,13 @@ export class OpenOrderIndex {
   remove(hashes: Uint32Array, slot: number): void {
     const cells = this.#cells;
     const mask = cells.length - 1;
-    let hole = this.#home(hashes[slot * HASH_WORDS]);
+    let hole = this.#home(hashes[slot << this.#lineShift]);
     while (cells[hole] !== slot + 1) {
       assert(cells[hole] !== EMPTY, 'OPENINDEX-1: a slot that is removed is in the index');
       hole = (hole + 1) & mask;
     }
     for (let cell = (hole + 1) & mask; cells[cell] !== EMPTY; cell = (cell + 1) & mask) {
-      const home = this.#home(hashes[(cells[cell] - 1) * HASH_WORDS]);
+      const home = this.#home(hashes[(cells[cell] - 1) << this.#lineShift]);
       // OPENINDEX-2: the element may move back only if its home is not after the hole.
       if (((cell - home) & mask) >= ((cell - hole) & mask)) {
         cells[hole] = cells[cell];
@@ -76,7 +83,7 @@ export class OpenOrderIndex {
   #put(hashes: Uint32Array, slot: number): void {
     const cells = this.#cells;
     const mask = cells.length - 1;
-    let cell = this.#home(hashes[slot * HASH_WORDS]);
+    let cell = this.#home(hashes[slot << this.#lineShift]);
     while (cells[cell] !== EMPTY) cell = (cell + 1) & mask;
     cells[cell] = slot + 1;
   }
