@@ -8,7 +8,9 @@ import { pathToFileURL } from 'node:url';
 import { type Json, ROOT } from './server.ts';
 
 const PEERS = `${ROOT}test/peers/`;
-const CLASS = `${ROOT}shared/client/ccxt/pmx.ts`;
+const FOLDER = `${ROOT}shared/client/ccxt/`;
+/** The class as one file, where a test has made that. */
+const CLASS = process.env['CCXT_CLASS'] ?? `${FOLDER}pmx.ts`;
 export const NO_CCXT = existsSync(`${PEERS}node_modules/ccxt`)
   ? false
   : 'ccxt is not installed: npm ci --prefix test/peers';
@@ -23,12 +25,12 @@ if (NO_CCXT === false) {
 /** By variables: the types of CCXT are not there where it is not installed. */
 export async function loadCcxt(): Promise<{ ccxt: Json; pmx: Json; errors: Json; description: Json }> {
   const name: string = 'ccxt';
-  const of = (file: string): Promise<Json> => import(pathToFileURL(CLASS.replace('pmx.ts', file)).href);
+  const of = (path: string): Promise<Json> => import(pathToFileURL(path).href);
   const [ccxt, { default: pmx }, errors, description] = await Promise.all([
     import(name),
-    of('pmx.ts'),
-    of('errors.ts'),
-    of('describe.ts'),
+    of(CLASS),
+    of(`${FOLDER}errors.ts`),
+    of(`${FOLDER}describe.ts`),
   ]);
   return { ccxt, pmx, errors, description };
 }

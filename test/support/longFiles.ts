@@ -120,6 +120,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/hostile/fullDiskStart.test.ts': FAULTS,
   'test/hostile/railCancellations.test.ts': ATTACKS,
   'test/hostile/restrictedAccounts.test.ts': ATTACKS,
+  'test/peers/ccxtUpstream.test.ts': PROGRAMS,
   'test/peers/day.test.ts': PROGRAMS,
   'test/sim/cluster.test.ts': WORLDS,
   'test/unit/deploy/alertRules.test.ts': RULES,

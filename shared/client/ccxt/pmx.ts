@@ -28,9 +28,11 @@ const PRIVATE_STREAM = `${STREAM}?user=1`;
 type Levels = { sequence: number; bids: Record<string, string>; asks: Record<string, string> };
 
 export default class pmx extends Trading {
-  readonly #levels = new Map<string, Levels>();
-  readonly #reading = new Map<string, boolean>();
-  #userSequence: number | undefined;
+  /** By market. */
+  bookLevels: Record<string, Levels> = {};
+  /** By name of a reading: true if one more is wanted. */
+  readings: Record<string, boolean> = {};
+  userSequence: Int = undefined;
 
   async watchOrderBook(outcome: string, limit: Int = undefined, _params: Dict = {}): Promise<Unified> {
     const found = await this.loadOutcome(outcome);
@@ -88,7 +90,7 @@ export default class pmx extends Trading {
       this.client(url);
       this.options['ws'] = usual;
     }
-    const since = this.#userSequence === undefined ? {} : { user_since: this.#userSequence };
+    const since = this.userSequence === undefined ? {} : { user_since: this.userSequence };
     return this.watch(url, messageHash, { channel: 'subscribe', id: 'user', data: { user: true, ...since } }, 'user');
   }
 
@@ -132,7 +134,7 @@ export default class pmx extends Trading {
         frame['data']['outcome_0'][name].map((level: Dict) => [level['price'], level['token_quantity_atomic']]),
       );
     const levels = { sequence: frame['sequence'], bids: side('bids'), asks: side('asks') };
-    this.#levels.set(id, levels);
+    this.bookLevels[id] = levels;
     for (const outcome of this.bothOutcomes(id)) {
       const { outcome: handle, outcomeId, market } = outcome;
       this.orderbooks[handle] = this.orderBook({ outcome: handle, outcomeId, market });
@@ -165,7 +167,7 @@ export default class pmx extends Trading {
   /** Trades and changes of the book share the sequence of their market. */
   private handleNext(client: Unified, frame: Dict): void {
     const id = frame['market_id'];
-    const levels = this.#levels.get(id);
+    const levels = this.bookLevels[id];
     if (levels === undefined || frame['sequence'] <= levels.sequence) return;
     if (frame['sequence'] !== levels.sequence + 1) {
       this.dropBook(client, id, `a frame is missing before ${frame['sequence']}`);
@@ -198,7 +200,7 @@ export default class pmx extends Trading {
   }
 
   private dropBook(client: Unified, id: string, why: string): void {
-    this.#levels.delete(id);
+    delete this.bookLevels[id];
     delete client.subscriptions[id];
     const error = new ChecksumError(`${this.id} ${id}: ${why}`);
     for (const { outcome } of this.bothOutcomes(id)) {
@@ -226,7 +228,7 @@ export default class pmx extends Trading {
   }
 
   private handleOwn(client: Unified, frame: Dict): void {
-    this.#userSequence = this.safeInteger(frame, 'user_sequence');
+    this.userSequence = this.safeInteger(frame, 'user_sequence');
     const { data } = frame;
     const hash = data['order_hash'];
     this.readOnce(client, `order ${hash}`, () => this.readOrder(client, hash));
@@ -238,12 +240,12 @@ export default class pmx extends Trading {
 
   /** At most one reading of a name at a time, and one more for all that came meanwhile. */
   private readOnce(client: Unified, name: string, read: () => Promise<void>): void {
-    const isUnderWay = this.#reading.has(name);
-    this.#reading.set(name, isUnderWay);
+    const isUnderWay = name in this.readings;
+    this.readings[name] = isUnderWay;
     if (isUnderWay) return;
     const ended = (): void => {
-      const isAgain = this.#reading.get(name) === true;
-      this.#reading.delete(name);
+      const isAgain = this.readings[name] === true;
+      delete this.readings[name];
       if (isAgain) this.readOnce(client, name, read);
     };
     read().then(ended, (error) => {

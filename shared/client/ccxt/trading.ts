@@ -16,7 +16,7 @@ import {
   type Unified,
 } from './upstream.ts';
 
-const TIMES_IN_FORCE: Readonly<Record<string, string>> = {
+const SENT_TIMES_IN_FORCE: Readonly<Record<string, string>> = {
   GTC: 'GTC',
   GTD: 'GTD',
   FOK: 'FOK',
@@ -27,7 +27,7 @@ const TIMES_IN_FORCE: Readonly<Record<string, string>> = {
 /** `params` that are fields of an order here; others are refused, as an order with `postonly` would take. */
 const PARAMS = ['timeInForce', 'postOnly', 'expiration', 'nonce', 'clientOrderId', 'selfTradePrevention', 'orderGroup'];
 
-type Request = { outcome: Str; type: OrderType; side: OrderSide; amount: Num; price?: Num; params?: Dict };
+type Wanted = { outcome: Str; type: OrderType; side: OrderSide; amount: Num; price?: Num; params?: Dict };
 
 export abstract class Trading extends AccountOf {
   /** @param params as in PARAMS; `expiration` is in Unix seconds and makes the order GTD. */
@@ -104,7 +104,7 @@ export abstract class Trading extends AccountOf {
   }
 
   /** A whole signed order, as its route takes it. */
-  private async orderBody({ outcome, type, side, amount, price, params = {} }: Request): Promise<Dict> {
+  private async orderBody({ outcome, type, side, amount, price, params = {} }: Wanted): Promise<Dict> {
     for (const name of Object.keys(params)) {
       if (!PARAMS.includes(name)) throw new InvalidOrder(`${this.id} an order has no ${name}`);
     }
@@ -154,7 +154,7 @@ export abstract class Trading extends AccountOf {
     const expiration = this.safeInteger(params, 'expiration', 0)!;
     const usual = type === 'market' ? 'IOC' : expiration > 0 ? 'GTD' : 'GTC';
     const given = this.safeStringUpper(params, 'timeInForce', usual)!;
-    const time_in_force = TIMES_IN_FORCE[given];
+    const time_in_force = SENT_TIMES_IN_FORCE[given];
     if (time_in_force === undefined) throw new InvalidOrder(`${this.id} there is no timeInForce ${given}`);
     if (type === 'market' && time_in_force !== 'FAK' && time_in_force !== 'FOK') {
       throw new InvalidOrder(`${this.id} a market order does not rest: it is IOC or FOK`);

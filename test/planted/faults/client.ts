@@ -12,7 +12,7 @@ export const CLIENT_FAULTS: readonly Fault[] = [
   {
     name: 'a private socket of the class of CCXT begins with the present when it comes back',
     file: 'shared/client/ccxt/pmx.ts',
-    search: '{ user_since: this.#userSequence }',
+    search: '{ user_since: this.userSequence }',
     replace: '{}',
     caughtBy: 'test/peers/ccxtPaths.test.ts',
   },
