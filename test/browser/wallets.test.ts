@@ -20,8 +20,11 @@ const SECOND = { rdns: 'org.second', name: 'Second wallet', icon: ICON };
 
 type Answer = (call: WalletCall) => unknown;
 
-/** Calls are listed by wallet. An answer that is given takes the place of that of the key. */
-async function visit(path: string) {
+/**
+ * Calls are listed by wallet. An answer that is given takes the place of that of the key.
+ * @param place where the wallets are: they announce themselves, or are found
+ */
+async function visit(path: string, place: 'announced' | 'window.ethereum.providers' = 'announced') {
   const { page, complaints } = await openPage({ bypassCSP: true, viewport: { width: 1280, height: 900 } });
   const keys = [privateKeyToAccount(generatePrivateKey()), privateKeyToAccount(generatePrivateKey())];
   for (const { address } of keys) {
@@ -42,9 +45,13 @@ async function visit(path: string) {
        return result;
      } });
      const wallets = ${JSON.stringify([FIRST, SECOND])}.map((info, index) => ({ info, provider: provider(index) }));
-     window.ethereum = wallets[0].provider;
+     const isFound = ${place === 'window.ethereum.providers'};
+     // The second says that it is MetaMask too, as others do.
+     const flags = [{ isMetaMask: true }, { isMetaMask: true, isCoinbaseWallet: true }];
+     const providers = wallets.map(({ provider }, index) => Object.assign(provider, isFound ? flags[index] : {}));
+     window.ethereum = isFound ? { ...providers[0], providers } : providers[0];
      const announce = (detail) => dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail }));
-     addEventListener('eip6963:requestProvider', () => wallets.forEach(announce));
+     if (!isFound) addEventListener('eip6963:requestProvider', () => wallets.forEach(announce));
      // One that is broken and one that says nothing of itself.
      addEventListener('eip6963:requestProvider', () => [{}, { info: {} }, undefined].forEach(announce));`,
   );
@@ -85,7 +92,7 @@ test('each wallet that announces itself has a button with its name and icon, and
 test('a refusal, a locked wallet, another account and a network that is not there are said in words', {
   skip,
 }, async () => {
-  const { page, keys, given } = await visit(`/markets/${market.id}`);
+  const { page, keys, calls, given } = await visit(`/markets/${market.id}`);
   const alert = (text: string) => page.getByRole('alert').getByText(text).waitFor();
   given.set('eth_requestAccounts', () => ({ error: { code: 4001, message: 'User rejected the request.' } }));
   await signIn(page, 'First wallet').click();
@@ -108,7 +115,44 @@ test('a refusal, a locked wallet, another account and a network that is not ther
   await send.click();
   await alert(`The wallet shows ${keys[1]!.address}, and you signed in with`);
   given.clear();
-  given.set('wallet_switchEthereumChain', () => ({ error: { code: 4902, message: 'Unrecognized chain ID.' } }));
+  // The network of the exchange is Polygon, the chain of its settings.
+  const unknown = () => ({ error: { code: 4902, message: 'Unrecognized chain ID.' } });
+  given.set('wallet_switchEthereumChain', unknown);
+  given.set('wallet_addEthereumChain', () => ({ error: { code: -32601, message: 'no such method' } }));
   await send.click();
-  await alert('The wallet does not know the network with chain id');
+  await alert('The wallet does not know the network Polygon with chain id 137. Add it in the wallet first.');
+  given.set('wallet_addEthereumChain', () => ({ error: { code: 4001, message: 'User rejected the request.' } }));
+  await send.click();
+  await alert('You refused it in the wallet. Nothing was sent.');
+  assert.ok(!calls.includes('0 eth_signTypedData_v4'), 'nothing is signed for another network');
+  const added: unknown[] = [];
+  given.set('wallet_addEthereumChain', ({ params }) => {
+    added.push(params?.[0]);
+    given.set('wallet_switchEthereumChain', () => ({ result: null }));
+    return { result: null };
+  });
+  await send.click();
+  await page.getByText('Placed: it waits in the book.').waitFor();
+  assert.equal(added.length, 1);
+  assert.match(JSON.stringify(added[0]), /^\{"chainId":"0x89","chainName":"Polygon",.*"rpcUrls":\["https:/);
+});
+
+test('wallets that do not announce themselves are found side by side, each by the name that its flag says', {
+  skip,
+}, async () => {
+  const { page, calls } = await visit(`/markets/${market.id}`, 'window.ethereum.providers');
+  const wallet = signIn(page, 'Coinbase Wallet');
+  await wallet.waitFor();
+  assert.deepEqual(await page.getByRole('button', { name: /^Sign in with/ }).allInnerTexts(), [
+    'Sign in with MetaMask',
+    'Sign in with Coinbase Wallet',
+  ]);
+  await wallet.click();
+  await page.getByText('Available: $5.00').waitFor();
+  await page.reload();
+  await page.getByText('Available: $5.00').waitFor();
+  await fillLimit(page, '20');
+  await page.locator('button[type=submit]').click();
+  await page.getByText('Placed: it waits in the book.').waitFor();
+  assert.ok(calls.includes('1 eth_signTypedData_v4') && calls.every((call) => call.startsWith('1 ')), calls.join());
 });

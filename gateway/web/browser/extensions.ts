@@ -4,6 +4,7 @@
  */
 import { useEffect, useState } from 'preact/hooks';
 import { memberOf } from '../../../shared/base/memberOf.ts';
+import { NETWORKS } from './networks.ts';
 
 type Call = { readonly method: string; readonly params?: readonly unknown[] };
 type Provider = { request(call: Call): Promise<unknown> };
@@ -18,7 +19,10 @@ export type Extension = {
 };
 
 type Announced = { readonly info?: Partial<Record<'rdns' | 'name' | 'icon', unknown>>; readonly provider?: Provider };
-type Injected = Provider & { readonly providers?: readonly Provider[] };
+type Flag = (typeof FLAGS)[number][0];
+/** Wallets that do not announce themselves say by a flag who they are. */
+type Silent = Provider & { readonly [flag in Flag]?: unknown };
+type Injected = Silent & { readonly providers?: readonly Silent[] };
 declare global {
   interface Window {
     readonly ethereum?: Injected;
@@ -40,6 +44,15 @@ const WORDS: Readonly<Record<number, string>> = {
   [-32002]: 'The wallet still waits for an answer to an earlier question. Open it.',
 };
 const UNKNOWN_CHAIN = 4902;
+const REFUSED = 4001;
+/** Others say that they are MetaMask besides, so that pages of its time accept them: it is the last. */
+const FLAGS = [
+  ['isRabby', 'Rabby'],
+  ['isBraveWallet', 'Brave Wallet'],
+  ['isCoinbaseWallet', 'Coinbase Wallet'],
+  ['isTrust', 'Trust Wallet'],
+  ['isMetaMask', 'MetaMask'],
+] as const;
 
 const announced = new Map<string, Extension>();
 const listeners = new Set<() => void>();
@@ -59,13 +72,17 @@ dispatchEvent(new Event('eip6963:requestProvider'));
 function extensions(): readonly Extension[] {
   const known = [...announced.values()];
   const { ethereum } = window;
-  const found = ethereum === undefined ? [] : (ethereum.providers ?? [ethereum]);
-  const silent = found.filter((provider) => !known.some((extension) => extension.provider === provider));
+  const several = new Set(ethereum?.providers ?? []);
+  const found = several.size > 0 || ethereum === undefined ? [...several] : [ethereum];
+  // Numbered before the announced ones are left out: one that announces itself late changes the id of no other.
+  const silent = found
+    .map((provider, index) => ({ id: `injected-${index}`, icon: null, provider }))
+    .filter(({ provider }) => !known.some((extension) => extension.provider === provider));
   return [
     ...known,
-    ...silent.map((provider, index) => {
-      const name = silent.length === 1 ? 'a wallet' : `wallet ${index + 1}`;
-      return { id: `injected-${index}`, name, icon: null, provider };
+    ...silent.map((each, index) => {
+      const flag = FLAGS.find(([name]) => each.provider[name] === true)?.[1];
+      return { ...each, name: flag ?? (silent.length === 1 ? 'a wallet' : `wallet ${index + 1}`) };
     }),
   ];
 }
@@ -117,18 +134,46 @@ export async function assertShown(extension: Extension, address: string): Promis
   throw new Error(`The wallet shows ${accounts[0]}, and you signed in with ${address}. Choose that account in it.`);
 }
 
-/** Most wallets sign only for the network that they show; wallets without networks sign in any case. */
-export async function showNetwork({ provider }: Extension, chainId: number): Promise<void> {
+/**
+ * Most wallets sign only for the network that they show; wallets without networks sign in any case. One that does not
+ * know the network is asked to add it, where the page knows what it needs for that.
+ */
+export async function showNetwork(extension: Extension, chainId: number): Promise<void> {
+  const { provider } = extension;
   const wanted = `0x${chainId.toString(16)}`;
   if ((await provider.request({ method: 'eth_chainId' }).catch(() => wanted)) === wanted) return;
+  const turn = async (otherwise: () => Promise<void>): Promise<void> => {
+    try {
+      await provider.request({ method: 'wallet_switchEthereumChain', params: [{ chainId: wanted }] });
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === UNKNOWN_CHAIN) await otherwise();
+      else if (WORDS[code] !== undefined) throw inWords(error);
+    }
+  };
+  await turn(async () => {
+    await addNetwork(extension, chainId);
+    // Some wallets add a network and go on showing the other one.
+    await turn(() => Promise.reject(notKnown(chainId)));
+  });
+}
+
+/** Rejects with what its person has to add, if the wallet adds no networks or the page does not know this one. */
+async function addNetwork({ provider }: Extension, chainId: number): Promise<void> {
+  const network = NETWORKS.get(chainId);
+  if (network === undefined) throw notKnown(chainId);
+  const params = [{ chainId: `0x${chainId.toString(16)}`, ...network }];
   try {
-    await provider.request({ method: 'wallet_switchEthereumChain', params: [{ chainId: wanted }] });
+    await provider.request({ method: 'wallet_addEthereumChain', params });
   } catch (error) {
-    const code = codeOf(error);
-    if (code === UNKNOWN_CHAIN)
-      throw new Error(`The wallet does not know the network with chain id ${chainId}. Add it in the wallet first.`);
-    if (WORDS[code] !== undefined) throw inWords(error);
+    throw codeOf(error) === REFUSED ? inWords(error) : notKnown(chainId);
   }
+}
+
+function notKnown(chainId: number): Error {
+  const { chainName = null } = NETWORKS.get(chainId) ?? {};
+  const network = chainName === null ? 'the network' : `the network ${chainName}`;
+  return new Error(`The wallet does not know ${network} with chain id ${chainId}. Add it in the wallet first.`);
 }
 
 function inWords(error: unknown): Error {
