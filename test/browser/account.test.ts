@@ -91,7 +91,7 @@ test('a reminder comes as often as its person wished, and says how the day went 
   await page.clock.fastForward(31 * MINUTE_MS);
   const dialog = page.getByRole('dialog');
   await dialog.getByText(/^You have been signed in for \d+ minutes$/).waitFor();
-  await dialog.getByText('Your last 24 hours: +0.00 USDC.').waitFor();
+  await dialog.getByText('Your last 24 hours: +$0.00.').waitFor();
   await assertAccessible(page);
   await dialog.getByRole('button', { name: 'Go on' }).click();
   await dialog.waitFor({ state: 'detached' });

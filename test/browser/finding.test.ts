@@ -88,6 +88,11 @@ test('a card has the chance, the score, and no market without a price unless it 
   await card.getByText('Heron Crew 3 : 1 Otter Crew').waitFor();
   assert.deepEqual(await card.locator('.odds .name').allInnerTexts(), ['Will it be stopped?']);
   assert.equal(await card.locator('.chance').innerText(), '25%');
+  // Prices come over the stream, whatever becomes of the list.
+  await page.route('**/v1/events/browse?*', () => {});
+  await maker.place(tokensOf(regatta.markets[1]), { price: '0.26', size: '10' });
+  await card.locator('.chance', { hasText: /^28%$/ }).waitFor();
+  await page.unroute('**/v1/events/browse?*');
   await page.getByLabel('Search').fill('heron crew');
   await page.locator('mark').first().waitFor();
   await eventually('the market that was found', async () => {

@@ -54,7 +54,7 @@ test('in Firefox a visitor signs in, buys, sells, cancels and claims', { skip },
   await server.admin.resolveMarket(market.id, { outcome_index: 0 });
   await page.getByRole('link', { name: 'Portfolio' }).click();
   await page.getByText('Yes. 5.95 tokens pay $5.95.').waitFor();
-  await page.getByRole('button', { name: 'Claim' }).click();
+  await page.locator('.claims').getByRole('button', { name: 'Claim' }).click();
   await page.getByText('Paid out.').waitFor();
   assert.deepEqual(complaints, []);
 });

@@ -248,7 +248,7 @@ test('a visitor of a demo trades with play money, finds it again after a reload,
   await server.admin.resolveMarket(market.id, { outcome_index: 0 });
   await page.reload();
   await page.getByText('Yes. 14.92 tokens pay $14.92.').waitFor();
-  await page.getByRole('button', { name: 'Claim' }).click();
+  await page.locator('.claims').getByRole('button', { name: 'Claim' }).click();
   await page.getByText('Paid out.').waitFor();
   assert.deepEqual(complaints.splice(0), []);
   const other = await page.context().newPage();

@@ -135,7 +135,7 @@ test('a portfolio has its worth, its gain now and over time, and a way to sell w
   await page.getByRole('cell', { name: '4.97 Frosty' }).waitFor();
   const sums = page.locator('.sums');
   await sums.getByText('$99.74').waitFor();
-  await sums.getByText('−0.26 USDC', { exact: true }).waitFor();
+  await sums.getByText('−$0.26', { exact: true }).waitFor();
   const gain = page.locator('.panel', { has: page.getByRole('heading', { name: 'Gain', exact: true }) });
   await gain.locator('canvas').waitFor();
   // At the last price nothing but the fee is lost.

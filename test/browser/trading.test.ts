@@ -100,6 +100,10 @@ test('a visitor places, amends, trades and cancels, and claims what was won, ove
   await page.getByRole('button', { name: 'Change the order at 40¢' }).click();
   await page.getByLabel('Tokens still to be filled').fill('25');
   await page.getByText('It goes to the end of the queue at 40¢: it grows.').waitFor();
+  await page.getByRole('button', { name: 'Leave it' }).click();
+  // The maker's tab changes it too.
+  await page.keyboard.press('Alt+p');
+  await page.getByRole('combobox', { name: 'Order' }).selectOption({ label: '40¢: buys 20.00 Yes' });
   await page.getByLabel('Tokens still to be filled').fill('15');
   await page.getByText('It keeps its queue position (7.00 tokens ahead).').waitFor();
   await assertAccessible(page);
@@ -127,7 +131,7 @@ test('a visitor places, amends, trades and cancels, and claims what was won, ove
   await server.admin.resolveMarket(market.id, { outcome_index: 0 });
   await page.getByRole('link', { name: 'Portfolio' }).click();
   await page.getByText('Yes. 9.95 tokens pay $9.95.').waitFor();
-  await page.getByRole('button', { name: 'Claim' }).dblclick();
+  await page.getByRole('button', { name: 'Claim $9.95 of Will it hail on Monday?' }).dblclick();
   await page.getByText('Paid out.').waitFor();
   await page.getByText('$105.95').first().waitFor();
 });
@@ -226,7 +230,9 @@ test('every kind of order does what the ticket says, and the ticket names a refu
   // 7 tokens at 40 and some at 45 cents: never more than 5 dollars, at 45 cents each.
   await page.getByRole('tab', { name: 'Market', exact: true }).click();
   await eventually('no result of another order', async () => (await page.getByText(/^Bought/).count()) === 0);
-  await page.getByLabel('Dollars').fill('5');
+  await page.getByLabel('Dollars').fill('1,234');
+  await page.locator('#ticket-problem').getByText(/1,234/).waitFor();
+  await page.getByLabel('Dollars').fill('5,0');
   await page.getByLabel('If the book moves').selectOption({ label: 'only prices of now' });
   const costs =
     'Average price 41.85¢ You pay $4.65, at most $5.00 Fee 0.05 tokens You get 11.05 tokens Pays if Yes $11.05';
@@ -243,8 +249,13 @@ test('every kind of order does what the ticket says, and the ticket names a refu
   await fill(page, { price: '10', size: '5', rest: 'waits in the book' });
   assert.equal(await send(page), PLACED);
   await page.getByRole('row', { name: 'Buy Yes 10¢ 5.00 of 5.00 0.00' }).waitFor();
+  let cancels = 0;
+  page.on('request', (request) => {
+    if (request.method() === 'DELETE') cancels += 1;
+  });
   await page.getByRole('button', { name: 'Cancel all' }).click();
   await page.getByText('2 orders were cancelled.').waitFor();
+  assert.equal(cancels, 1, 'one request');
   await page.getByText('You have no open orders.').waitFor();
 
   await page.getByRole('radio', { name: 'Sell', exact: true }).click();

@@ -112,7 +112,8 @@ export class Studio {
     if (who === 'visitor') {
       await giveWallets(page, [privateKeyToAccount(VISITOR_KEY)]);
       await page.goto(`${baseUrl}/account`);
-      await page.getByRole('button', { name: 'Sign in with a wallet' }).first().click();
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Sign in with a wallet' }).click();
       await page.getByRole('button', { name: 'Sign out', exact: true }).first().waitFor();
     }
     if (who === 'operator') {

@@ -92,7 +92,7 @@ export const VIEWS: readonly View[] = [
     path: ({ markets }) => `/markets/${markets.rain}?outcome=0`,
   },
   view('portfolio', 'visitor', '/portfolio', async (page) => {
-    await page.getByRole('button', { name: 'Claim' }).waitFor();
+    await page.locator('.claims').getByRole('button', { name: 'Claim' }).waitFor();
     await page.locator('.plot canvas').waitFor();
   }),
   view('activity', 'visitor', '/activity', (page) => page.locator('.activity li').first().waitFor()),

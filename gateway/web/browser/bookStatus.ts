@@ -12,10 +12,17 @@ const CAUSES = {
   unsubscribed: 'The exchange ended the subscription.',
 } as const;
 
+const OVER = ['resolved', 'settled', 'cancelled'];
+
 type BookStatusProps = { readonly book: LiveBook; readonly status: string; readonly stage: string };
 
 export function BookStatus({ book, status, stage }: BookStatusProps): VNode {
   const isOpen = status === 'active';
+  // The book of a market that is over is empty, and stays so.
+  if (OVER.includes(status) && book.state === 'live') {
+    return html`<p class="status"><span class="dot" aria-hidden="true"></span>
+      <strong>${status.replace(/^./, (first) => first.toUpperCase())}</strong></p>`;
+  }
   return html`<p class="status" data-state=${book.state}>
     <span class="dot" aria-hidden="true"></span>
     <strong>${nameOf(book)}</strong>${' '}

@@ -85,6 +85,6 @@ function Begin({ kind, title, label, text }: BeginProps): VNode {
     <form onSubmit=${begin}><label class="field"><span>${label} (optional)</span>
       <input inputmode="decimal" autocomplete="off" value=${amount}
         onInput=${({ currentTarget }: TargetedEvent<HTMLInputElement>) => setAmount(currentTarget.value)} /></label>
-      <p><button type="submit" disabled=${action.isBusy}>Go to the provider</button></p></form>
+      <p><button type="submit" class="primary" disabled=${action.isBusy}>Go to the provider</button></p></form>
     <${Outcome} action=${action} /></section>`;
 }

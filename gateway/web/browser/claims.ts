@@ -1,6 +1,6 @@
-/** The payouts of decided markets that the account may claim. */
+/** The payouts of decided markets that the account may claim, above its positions and in their rows. */
 import { html } from 'htm/preact';
-import type { VNode } from 'preact';
+import type { RefObject, VNode } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { isRefusal } from '../../../shared/client/answers.ts';
 import type { Market, Redeemable } from '../../../shared/client/types.ts';
@@ -12,18 +12,19 @@ import { ask } from './session.ts';
 
 const NOT_FOUND = 404;
 
-type ClaimsProps = {
-  readonly redeemable: readonly Redeemable[];
-  readonly markets: ReadonlyMap<string, Market>;
-  readonly onChanged: () => void;
+type Claiming = {
+  readonly said: string;
+  /** Where the keyboard goes on when a button disappears with what was claimed. */
+  readonly place: RefObject<HTMLParagraphElement | null>;
+  readonly claim: (marketId: string) => Promise<void>;
 };
 
-export function Claims({ redeemable, markets, onChanged }: ClaimsProps): VNode | null {
+/** One for the whole view: a market can be claimed at several places of it. */
+export function useClaiming(onChanged: () => void): Claiming {
   const [said, say] = useState('');
   const place = useRef<HTMLParagraphElement>(null);
   /** Markets whose claim was sent and not refused: they stay in the list until it is loaded again. */
   const claimed = useRef(new Set<string>()).current;
-  if (redeemable.length === 0 && said === '') return null;
   const claim = async (marketId: string): Promise<void> => {
     if (claimed.has(marketId)) return;
     claimed.add(marketId);
@@ -37,13 +38,24 @@ export function Claims({ redeemable, markets, onChanged }: ClaimsProps): VNode |
     }
     onChanged();
   };
+  return { said, place, claim };
+}
+
+type ClaimsProps = {
+  readonly redeemable: readonly Redeemable[];
+  readonly markets: ReadonlyMap<string, Market>;
+  readonly claiming: Claiming;
+};
+
+export function Claims({ redeemable, markets, claiming: { said, place, claim } }: ClaimsProps): VNode | null {
+  if (redeemable.length === 0 && said === '') return null;
   return html`<section class="panel claims"><h2>To be claimed</h2>
     <p role="status" tabindex="-1" ref=${place}>${said}</p>
     <ul class="plain">${redeemable.map(
       ({ market_id, outcome_index, quantity, payout, resolution }) => html`<li key=${market_id + outcome_index}>
         <span><${Link} to=${`/markets/${market_id}`}>${markets.get(market_id)?.title ?? 'Market'}</${Link}>${': '}
           ${resolution}. ${units(quantity)} tokens pay <strong>$${units(payout)}</strong>.</span>${' '}
-        <button type="button" onClick=${() => claim(market_id)}>Claim</button></li>`,
+        <button type="button" class="primary" onClick=${() => claim(market_id)}>Claim</button></li>`,
     )}</ul></section>`;
 }
 

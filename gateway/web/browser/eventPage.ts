@@ -40,12 +40,14 @@ function OpenEvent({ event, error }: { readonly event: EventView; readonly error
     <p class="text" dir="auto">${event.description}</p>
     ${error !== null && html`<p class="quiet">${error}</p>`}
     <${EventChart} markets=${markets} marks=${marks} />
-    ${event.market_groups.map(
-      (group) => html`<section key=${group.type} class="panel">
-        <h2>${group.title}</h2>
-        <${OutcomeRows} markets=${group.markets} prices=${prices} caption=${group.title} marks=${colors} />
-      </section>`,
-    )}
+    ${event.market_groups.map((group) => {
+      // A group that is the only one differs from nothing.
+      const title = event.market_groups.length === 1 ? 'Markets' : group.title;
+      return html`<section key=${group.type} class="panel">
+        <h2>${title}</h2>
+        <${OutcomeRows} markets=${group.markets} prices=${prices} caption=${title} marks=${colors} />
+      </section>`;
+    })}
   `;
 }
 

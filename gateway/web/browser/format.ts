@@ -66,10 +66,15 @@ export function usdc(decimal: string): string {
   return `$${GROUPED.format(BigInt(whole))}.${fraction.slice(0, 2).padEnd(2, '0')}`;
 }
 
-/** A gain with its sign, to the cent, rounded down: a loss never looks smaller than it is. */
+/** "+$6.96": a gain with its sign, to the cent, rounded down, so that a loss never looks smaller than it is. */
 export function gain(micro: bigint): string {
   const below = micro < 0n && micro % MICRO_PER_CENT !== 0n ? 1n : 0n;
-  return signed(centsTowardsZero((micro / MICRO_PER_CENT - below) * MICRO_PER_CENT));
+  return gainOfUsdc(centsTowardsZero((micro / MICRO_PER_CENT - below) * MICRO_PER_CENT));
+}
+
+/** "-1.49" of USDC is "−$1.49". */
+export function gainOfUsdc(decimal: string): string {
+  return signed(decimal).replace(/^./, '$&$$');
 }
 
 /** Like `units`, but rounded from a million on, for narrow places. */

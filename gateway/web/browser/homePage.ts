@@ -4,8 +4,10 @@ import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { BrowsedEvents, CatalogMetadata } from '../../../shared/client/types.ts';
 import { get, type Loaded, useLoaded } from './api.ts';
+import type { HomeEvent } from './cardFigures.ts';
 import { Choices } from './choices.ts';
 import { EventCard } from './eventCard.ts';
+import { useFreshQuotes } from './freshQuotes.ts';
 import { searchWords } from './matches.ts';
 import { replaceQuery } from './router.ts';
 
@@ -14,6 +16,7 @@ const EVENTS_A_PAGE = 24;
 const MOST_EVENTS = 200;
 const REFRESH_SECONDS = 15;
 const TYPING_MS = 150;
+const NO_EVENTS: readonly HomeEvent[] = [];
 const FIRST_SHOWN = { pages: 1, offset: 0 };
 /** As many as a screen shows while the first answer is awaited. */
 const SKELETONS = 9;
@@ -107,9 +110,10 @@ type EventListProps = {
 };
 
 function EventList({ events: { value, error }, words, onMore, offset, onOffset }: EventListProps): VNode {
+  const events = useFreshQuotes(value?.events ?? NO_EVENTS);
   if (value === null && error === null) return html`<${Skeletons} />`;
   if (value === null) return html`<p class="quiet">${error}</p>`;
-  const { events, total } = value;
+  const { total } = value;
   const end = offset + events.length;
   if (events.length === 0) return html`<p role="status">No event matches.</p>`;
   return html`

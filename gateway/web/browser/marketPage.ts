@@ -98,7 +98,7 @@ function OpenMarket({ market, error, orders, onOrder }: OpenMarketProps): VNode 
         ${ownOrders}
       </div>
       <${TicketPanel} market=${market} outcome=${outcome} onOutcome=${setOutcome} books=${book.levels}
-        isLive=${book.state === 'live'} chosen=${chosen} hasOrders=${(own ?? []).length > 0}
+        isLive=${book.state === 'live'} chosen=${chosen} own=${own ?? []}
         onReach=${setReach} onPlaced=${onOrder} />
       <div class="column book-column">
         <section class="panel" aria-labelledby="ladder"><h2 id="ladder">Orders for ${name}</h2>

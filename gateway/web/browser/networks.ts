@@ -1,6 +1,6 @@
 /**
- * What a wallet needs to add a network that it does not know (EIP-3085): that of the exchange's default CHAIN_ID, and
- * its test network. The page itself connects to none of these addresses.
+ * The networks that a wallet can be asked to add (EIP-3085): that of the exchange's default CHAIN_ID, and its test
+ * network. The page itself connects to none of these addresses.
  */
 
 type Network = {

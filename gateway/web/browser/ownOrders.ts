@@ -112,7 +112,8 @@ function OrderRow({ order, market, queues, isAmended, onAmend, onCancel }: Order
       queues === undefined &&
       html`<th scope="row"><${Link} to=${`/markets/${market_id}`}>${market?.title ?? 'Market'}</${Link}></th>`
     }
-    <td>${`${side === 'BUY' ? 'Buy' : 'Sell'} ${name}`}${notes !== '' && html`<br /><small>${notes}</small>`}</td>
+    <td>${side === 'BUY' ? 'Buy ' : 'Sell '}<bdi>${name}</bdi>
+      ${notes !== '' && html`<br /><small>${notes}</small>`}</td>
     <td>${cents(price)}</td>
     <td>${units(leftAtomic(order))}${' '}<small>of ${units(wholeAtomic(order))}</small></td>
     ${

@@ -6,8 +6,8 @@ import type { Balances, FundMovements, Pnl24h, Position, Redeemable, UserOrder }
 import { useAccountChanges } from './accountChanges.ts';
 import { OrdersPast } from './activityPage.ts';
 import { useLoaded } from './api.ts';
-import { Claims } from './claims.ts';
-import { gain, signed, units } from './format.ts';
+import { Claims, useClaiming } from './claims.ts';
+import { gain, gainOfUsdc, signed, units } from './format.ts';
 import { GainChart } from './gainChart.ts';
 import { useMarkets } from './markets.ts';
 import { openOrders } from './openOrders.ts';
@@ -50,15 +50,17 @@ function Portfolio(): VNode {
   const markets = useMarkets(value === null ? [] : [...held, ...value.orders, ...value.redeemable]);
   const worths = useWorths(held, markets);
   const reload = (): void => setRound((before) => before + 1);
+  const claiming = useClaiming(reload);
   if (value === null) return html`<h1>Portfolio</h1><${ToCome} error=${error} lines=${8} />`;
   return html`
     <h1>Portfolio</h1>
     ${error !== null && html`<p class="quiet">${error}</p>`}
     <${Sums} facts=${value} worths=${worths} />
-    <${Claims} redeemable=${value.redeemable} markets=${markets} onChanged=${reload} />
+    <${Claims} redeemable=${value.redeemable} markets=${markets} claiming=${claiming} />
     <${GainChart} round=${round + events} />
     <section class="panel"><h2>Positions</h2>
-      <${Positions} positions=${held} worths=${worths} markets=${markets} />
+      <${Positions} positions=${held} worths=${worths} markets=${markets} redeemable=${value.redeemable}
+        onClaim=${claiming.claim} />
       ${
         value.positions.length === MOST_POSITIONS &&
         html`<p class="quiet">Only the first ${MOST_POSITIONS} are counted.</p>`
@@ -105,8 +107,8 @@ function Sums({ facts: { balances, pnl, paidMicro }, worths }: SumsProps): VNode
     ['Value', `$${units(usdc + worthOfAll(worths))}`],
     ['Available', `$${units(balances.usdc.available)}`],
     ['In open orders', `$${units(balances.usdc.reserved)}`],
-    ['Gain of 24 hours', `${signed(pnl.pnl_24h_usdc)} USDC (${pnl.pnl_24h_pct}%)`],
-    ['Gain of all time', ever === null ? '–' : `${gain(ever)} USDC`],
+    ['Gain of 24 hours', `${gainOfUsdc(pnl.pnl_24h_usdc)} (${signed(String(pnl.pnl_24h_pct))}%)`],
+    ['Gain of all time', ever === null ? '–' : gain(ever)],
   ];
   return html`<dl class="facts sums panel">${shown.map(
     ([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`,

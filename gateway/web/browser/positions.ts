@@ -2,7 +2,7 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { sumToDecimal } from '../../../shared/base/units.ts';
-import type { Market, Position, Ticker } from '../../../shared/client/types.ts';
+import type { Market, Position, Redeemable, Ticker } from '../../../shared/client/types.ts';
 import { bestPrices, get, useLoaded } from './api.ts';
 import { cents, gain, outcomeName, units } from './format.ts';
 import { Link } from './router.ts';
@@ -48,27 +48,39 @@ type PositionsProps = {
   readonly positions: readonly Position[];
   readonly worths: readonly Value[];
   readonly markets: ReadonlyMap<string, Market>;
+  readonly redeemable: readonly Redeemable[];
+  readonly onClaim: (marketId: string) => void;
 };
 
-export function Positions({ positions, worths, markets }: PositionsProps): VNode {
+export function Positions({ positions, worths, markets, redeemable, onClaim }: PositionsProps): VNode {
   if (positions.length === 0) return html`<p class="quiet">You have no positions.</p>`;
   return html`<table><caption class="unseen">Your positions</caption>
     <thead><tr><th scope="col">Market</th><th scope="col">Tokens</th><th scope="col" class="wide">Bought at</th>
       <th scope="col">Worth now</th><th scope="col">Gain</th><th scope="col" class="wide">Realised</th></tr></thead>
     <tbody>${positions.map(
       (position, index) => html`<${PositionRow} key=${position.id} position=${position} value=${worths[index]}
-        market=${markets.get(position.market_id)} />`,
+        market=${markets.get(position.market_id)} onClaim=${onClaim}
+        payout=${redeemable.find((row) => isOf(row, position))?.payout} />`,
     )}</tbody>
     ${positions.length > 1 && html`<${Totals} values=${worths} />`}</table>`;
+}
+
+function isOf(row: Redeemable, { market_id, outcome_index }: Position): boolean {
+  return row.market_id === market_id && row.outcome_index === outcome_index;
 }
 
 type PositionRowProps = {
   readonly position: Position;
   readonly value: Value;
   readonly market: Market | undefined;
+  /** Micro-USDC that its claim pays; undefined if there is nothing to claim. */
+  readonly payout: string | undefined;
+  readonly onClaim: (marketId: string) => void;
 };
 
-function PositionRow({ position, value: { worthMicro, gainMicro }, market }: PositionRowProps): VNode {
+function PositionRow(props: PositionRowProps): VNode {
+  const { position, market, payout, onClaim } = props;
+  const { worthMicro, gainMicro } = props.value;
   const { market_id, outcome_index, quantity, average_entry_price: entry, realized_pnl: realized } = position;
   const place = `/markets/${market_id}`;
   const held = sumToDecimal(BigInt(quantity));
@@ -80,6 +92,10 @@ function PositionRow({ position, value: { worthMicro, gainMicro }, market }: Pos
           ? html`<${Link} to=${`${place}?outcome=${outcome_index}&side=sell&size=${held}`} class="button small"
               aria-label=${`Sell ${outcomeName(market, outcome_index)} of ${title}`}>Sell</${Link}>`
           : market !== undefined && html`<span class="tag">${market.status}</span>`
+      }${
+        payout !== undefined &&
+        html`${' '}<button type="button" class="small primary" onClick=${() => onClaim(market_id)}
+          aria-label=${`Claim $${units(payout)} of ${title}`}>Claim $${units(payout)}</button>`
       }</th>
     <td>${units(quantity)} ${outcomeName(market, outcome_index)}</td>
     <td class="wide">${entry === null ? '–' : cents(entry)}</td>

@@ -1,5 +1,5 @@
 /**
- * Reminds visitors at the interval that they have chosen how long they have been signed in and how the day went
+ * Reminds visitors at the interval that they have chosen how long they have been gainOfUsdc in and how the day went
  * (RULES.md 11.1).
  *
  * Invariants:
@@ -10,7 +10,7 @@ import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Pnl24h, Preferences } from '../../../shared/client/types.ts';
 import { useLoaded } from './api.ts';
-import { signed } from './format.ts';
+import { gainOfUsdc } from './format.ts';
 import { goTo } from './router.ts';
 import { ask, signOut, useVisitor } from './session.ts';
 import { read, remove, write } from './storage.ts';
@@ -84,7 +84,7 @@ function Notice({ minutes, onClose }: NoticeProps): VNode {
   };
   return html`<dialog ref=${dialog} aria-labelledby="reminder" onClose=${onClose}>
     <h2 id="reminder">You have been signed in for ${minutes} minutes</h2>
-    ${day !== null && html`<p>Your last 24 hours: <strong>${signed(day.pnl_24h_usdc)} USDC</strong>.</p>`}
+    ${day !== null && html`<p>Your last 24 hours: <strong>${gainOfUsdc(day.pnl_24h_usdc)}</strong>.</p>`}
     <p class="actions"><button type="button" onClick=${() => dialog.current?.close()}>Go on</button>
       ${' '}<button type="button" onClick=${takeBreak}>Take a break</button>
       ${' '}<button type="button" onClick=${() => signOut().finally(onClose)}>Sign out</button></p>

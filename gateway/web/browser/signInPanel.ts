@@ -31,7 +31,7 @@ export function SignInPanel(): VNode {
     ${error !== null && html`<span role="alert">${error}</span>`}</p>`;
 }
 
-/** A telephone has room for one button: it opens all the ways. */
+/** A telephone has room for one button, which opens all the ways; a header has room for two. */
 function Entrance(): VNode {
   const [isOpen, setOpen] = useState(false);
   const dialog = useRef<HTMLDialogElement>(null);
@@ -40,7 +40,7 @@ function Entrance(): VNode {
   useEffect(() => {
     if (isOpen) dialog.current?.showModal();
   }, [isOpen]);
-  return html`<p class=${`account ${ways > 1 ? 'several' : ''}`}>
+  return html`<p class=${`account ${ways > 2 ? 'many' : ways > 1 ? 'several' : ''}`}>
     <button type="button" class="primary all-ways" onClick=${() => setOpen(true)}>Sign in</button>
     <span class="each-way"><${SignInWays} /></span></p>
     ${

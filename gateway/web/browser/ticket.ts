@@ -12,8 +12,9 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { NOT_A_NUMBER, sumToDecimal, tryParsePriceTicks } from '../../../shared/base/units.ts';
 import type { Levels } from '../../../shared/client/stream/bookReplica.ts';
 import type { Side } from '../../../shared/client/sweep.ts';
-import type { Balances, Market, TickSize } from '../../../shared/client/types.ts';
+import type { Balances, Market, TickSize, UserOrder } from '../../../shared/client/types.ts';
 import { useAccountChanges } from './accountChanges.ts';
+import { AmendInTicket, OrderChoice } from './amendInTicket.ts';
 import { changeTextOf, get, useLoaded } from './api.ts';
 import { asPanel, asRadio, Choices, chooseByKey, Tabs } from './choices.ts';
 import { cents, paid, units } from './format.ts';
@@ -49,8 +50,8 @@ type TicketProps = {
   readonly isLive: boolean;
   /** A price chosen in the ladder. */
   readonly chosen: ChosenPrice | null;
-  /** True if the visitor has open orders in this market. */
-  readonly hasOrders: boolean;
+  /** The visitor's open orders in this market. */
+  readonly own: readonly UserOrder[];
   readonly onReach: (reach: Reach) => void;
   /** An order was sent: the displayed data of the account may have changed. */
   readonly onPlaced: () => void;
@@ -126,12 +127,15 @@ function OpenTicket(props: OpenTicketProps): VNode {
   const order = 'text' in shown ? null : shown;
   const problem = 'text' in shown ? shown : null;
   const obstacle = order === null ? null : obstacleOf(order, draft.side, available, isLive);
-  const { result, isBusy, send, forget } = useSending(() => {
+  const onSent = (): void => {
     setRound(round + 1);
     props.onPlaced();
-  });
+  };
+  const { result, isBusy, send, say } = useSending(onSent);
+  const [amended, setAmended] = useState('');
   const edit: ChangeDraft = (changed) => {
-    forget();
+    say(null);
+    setAmended('');
     change(changed);
   };
   // A price of the other outcome would be another order.
@@ -153,11 +157,34 @@ function OpenTicket(props: OpenTicketProps): VNode {
     if (visitor.kind === 'anonymous') setAsked(true);
     else if (isUser && order !== null && obstacle === null) void send(order, draft, props);
   };
+  const isMaker = draft.tab === 'maker';
+  const waiting = isMaker ? props.own.find(({ order_hash }) => order_hash === amended) : undefined;
+  const choice =
+    isMaker &&
+    html`<${OrderChoice} market=${market} orders=${props.own} chosen=${amended}
+      onChoose=${(hash: string) => {
+        say(null);
+        setAmended(hash);
+      }} />`;
+  const heads = html`<${Outcomes} ...${props} side=${draft.side} onOutcome=${chooseOutcome} />
+    <${Modes} draft=${draft} onChange=${edit} />
+    ${choice}`;
+  if (waiting !== undefined) {
+    const onAmended = (text: string): void => {
+      setAmended('');
+      say({ note: text });
+      onSent();
+    };
+    return html`<div class="ticket">${heads}</div>
+      <div ...${asPanel(FIELDS, draft.tab)}>
+        <${AmendInTicket} market=${market} order=${waiting} yes=${books[0]} onDone=${onAmended}
+          onClose=${() => setAmended('')} />
+      </div>`;
+  }
   const names = { outcome: market.outcomes[outcome], other: market.outcomes[1 - outcome] };
   const verb = draft.side === 'BUY' ? 'Buy' : 'Sell';
   return html`<form class="ticket" ref=${form} onSubmit=${onSubmit} onKeyDown=${oncePressed}>
-    <${Outcomes} ...${props} side=${draft.side} onOutcome=${chooseOutcome} />
-    <${Modes} draft=${draft} onChange=${edit} />
+    ${heads}
     <div class="tab-fields" ...${asPanel(FIELDS, draft.tab)}>
       <${TicketFields} draft=${draft} ticksPerUnit=${ticksPerUnit} problem=${problem} onChange=${edit}
         onShare=${available === null ? null : (divisor: bigint) => edit(partOf(available / divisor, draft, grid))} />
@@ -165,17 +192,12 @@ function OpenTicket(props: OpenTicketProps): VNode {
     ${
       order !== null &&
       html`<${TicketCosts} preview=${order} isLive=${isLive} side=${draft.side} grid=${grid} ...${names}
-        aheadAtomic=${draft.tab === 'maker' ? aheadOf(order, draft.side, levels, ticksPerUnit) : null} />`
-    }
-    ${
-      draft.tab === 'maker' &&
-      props.hasOrders &&
-      html`<p class="quiet"><a href="#own-orders">Change an order that waits</a>: it says first what becomes of its
-        place in the queue.</p>`
+        aheadAtomic=${isMaker ? aheadOf(order, draft.side, levels, ticksPerUnit) : null} />`
     }
     ${available !== null && html`<p class="quiet">Available: ${amountText(draft.side, available)}</p>`}
-    <p id="ticket-obstacle" class="problem">${obstacle ?? ''}</p>
-    <button type="submit" class=${draft.side === 'BUY' ? 'buy' : 'sell'} aria-describedby="ticket-obstacle"
+    <p id="ticket-obstacle" class="problem">${obstacle ?? (visitor.kind === 'unknown' ? 'Signing in …' : '')}</p>
+    <button type="submit" class=${draft.side === 'BUY' ? 'buy' : 'sell'}
+      aria-describedby="ticket-problem ticket-obstacle"
       disabled=${visitor.kind !== 'anonymous' && (!isUser || isBusy || order === null || obstacle !== null)}>
       ${isBusy ? 'Signing …' : `${isUser ? verb : `Sign in to ${verb.toLowerCase()}`} ${names.outcome}`}
     </button>
@@ -191,7 +213,7 @@ type Sending = {
   readonly result: Result | null;
   readonly isBusy: boolean;
   readonly send: (order: Preview, draft: Draft, of: OpenTicketProps) => Promise<void>;
-  readonly forget: () => void;
+  readonly say: (result: Result | null) => void;
 };
 
 /** TICKET-1, TICKET-2. */
@@ -216,7 +238,7 @@ function useSending(onSent: () => void): Sending {
     isSending.current = false;
     setBusy(false);
   };
-  return { result, isBusy, send, forget: () => setResult(null) };
+  return { result, isBusy, send, say: setResult };
 }
 
 function Said({ result }: { readonly result: Result | null }): VNode {

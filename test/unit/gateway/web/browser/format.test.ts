@@ -11,5 +11,5 @@ test('USDC in decimals is shown in dollars and cents, and never as more than it 
 
 test('a gain is rounded down: neither a gain nor a loss is flattered', () => {
   const shown = [19_999n, 0n, -1n, -10_000n, -10_001n, -129_999n].map(gain);
-  assert.deepEqual(shown, ['+0.01', '+0.00', '−0.01', '−0.01', '−0.02', '−0.13']);
+  assert.deepEqual(shown, ['+$0.01', '+$0.00', '−$0.01', '−$0.01', '−$0.02', '−$0.13']);
 });
