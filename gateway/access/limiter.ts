@@ -37,7 +37,7 @@ export type LimitResult = {
 };
 
 /** The part of a route that counting needs. */
-type Endpoint = { readonly method: string; readonly path: string; readonly limit: LimitClass };
+export type Endpoint = { readonly method: string; readonly path: string; readonly limit: LimitClass };
 
 /** The requests that one endpoint still admits from a key. */
 export type Allowance = { readonly endpoint: Endpoint; readonly limit: Limit; readonly count: Count };

@@ -10,6 +10,7 @@ import {
   SESSION_MESSAGE,
 } from '../../shared/api/sessions.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
+import { sessionOf } from '../access/credentialOf.ts';
 import { clientSubject } from '../base/clientAddress.ts';
 import type { Call, Passage } from '../http/call.ts';
 import { cookieOf, isOfOwnPage } from '../http/cookies.ts';
@@ -150,7 +151,7 @@ async function revokeAll(call: CallOf<typeof REVOKE_ALL>, { sessions, clock }: A
 
 function listSessions(call: CallOf<typeof LIST_SESSIONS>, { sessions, clock }: AuthDeps): void {
   const { principal } = call;
-  const current = principal.kind === 'session' ? principal.sessionId : null;
+  const current = sessionOf(principal)?.sessionId;
   const own = sessions.of(principal.accountIndex, clock.nowMs()).reverse();
   ok(call, {
     sessions: own.map((session) => ({

@@ -10,6 +10,7 @@ import { LINK_MESSAGE, SIGNED_MESSAGE, WALLET_MESSAGE, WALLET_MESSAGE_QUERY } fr
 import { DELEGATE_BODY, DELEGATE_MESSAGE_QUERY, STEP_UP, WALLET_DELEGATES } from '../../shared/api/wallets.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import { shownAddress } from '../../shared/crypto/checksumAddress.ts';
+import { sessionOf } from '../access/credentialOf.ts';
 import type { Refusal } from '../base/refusal.ts';
 import type { Call } from '../http/call.ts';
 import { ok, refuse } from '../http/respond.ts';
@@ -236,15 +237,15 @@ async function removeDelegate(call: CallOf<typeof REMOVE_DELEGATE>, deps: Wallet
 }
 
 async function confirm(call: CallOf<typeof CONFIRM>, deps: WalletDeps): Promise<void> {
-  const { principal } = call;
-  if (principal.kind !== 'session') return refuse(call, { row: ERRORS.SESSION_REQUIRED });
+  const session = sessionOf(call.principal);
+  if (session === null) return refuse(call, { row: ERRORS.SESSION_REQUIRED });
   const user = userOf(call, deps);
   const wallet = checked(call, confirming(user), deps);
   if (wallet === null) return;
   if (!user.wallets.includes(wallet))
     return refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'the account has no such wallet' });
   const nowMs = deps.clock.nowMs();
-  deps.sessions.authenticated(principal.sessionId, nowMs);
+  deps.sessions.authenticated(session.sessionId, nowMs);
   await deps.sessions.durable();
   ok(call, { authenticated_at: new Date(nowMs).toISOString() });
 }

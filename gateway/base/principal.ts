@@ -71,5 +71,5 @@ export const ANONYMOUS: Anonymous = Object.freeze({ kind: 'anonymous' });
 
 /** True for a principal that acts for an account. */
 export function isAccount(principal: Principal): principal is AccountPrincipal {
-  return principal.kind === 'apiKey' || principal.kind === 'session';
+  return 'accountIndex' in principal;
 }

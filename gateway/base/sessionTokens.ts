@@ -19,7 +19,12 @@ export type AdmittedToken = {
 
 const SCHEME = 'bearer ';
 
-/** @param header the Authorization header as sent. @returns null if there is none, or if its scheme is another. */
-export function bearerOf(header: string): string | null {
-  return header.slice(0, SCHEME.length).toLowerCase() === SCHEME ? header.slice(SCHEME.length) : null;
+/** True for an Authorization header of that scheme; it is empty if there is none. */
+export function isBearer(header: string): boolean {
+  return header.slice(0, SCHEME.length).toLowerCase() === SCHEME;
+}
+
+/** @param header one that `isBearer` */
+export function tokenIn(header: string): string {
+  return header.slice(SCHEME.length);
 }

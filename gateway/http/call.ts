@@ -16,11 +16,11 @@ import { assert } from '../../shared/base/assert.ts';
 import type { ErrorRow } from '../../shared/base/errors.ts';
 import { nowUs } from '../../shared/base/stopwatch.ts';
 import type { KeptFor } from '../access/connectionLimits.ts';
+import type { Offered } from '../access/credentialOf.ts';
 import type { Lane } from '../base/askers.ts';
-import { ANONYMOUS, type ApiKey, isAccount, type Principal } from '../base/principal.ts';
+import { ANONYMOUS, isAccount, type Principal } from '../base/principal.ts';
 import type { Invalid, Refusal } from '../base/refusal.ts';
 import type { Role } from '../base/role.ts';
-import type { AdmittedToken } from '../base/sessionTokens.ts';
 import type { Audited } from './audited.ts';
 import { NO_HEADERS, type RequestHeaders } from './headers.ts';
 import type { IdempotencyHold } from './hold.ts';
@@ -185,12 +185,6 @@ export type CallHost = {
     collect(call: Call, rows: Rows, collected: Collected, awaited: Promise<unknown> | null): void;
   };
 };
-
-/** A bearer token that was admitted; its signature may not be verified yet. */
-export type OfferedToken = { readonly kind: 'token'; readonly token: string; readonly admitted: AdmittedToken };
-
-/** The key, or the token, that a call offers for its identity. */
-export type Offered = ApiKey | OfferedToken;
 
 /** The parameters that turn a request into a WebSocket. */
 export type Upgrade = {

@@ -8,40 +8,43 @@
  * the gateway thread.
  */
 import type { Clock } from '../../shared/base/clock.ts';
-import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
-import type { Authenticator, Credentials, Unauthenticated } from '../access/authenticator.ts';
-import type { ConnectionLimits } from '../access/connectionLimits.ts';
+import { ERRORS } from '../../shared/base/errors.ts';
+import { ADMINISTRATOR, type Administrators } from '../access/administrators.ts';
+import type { Unauthenticated } from '../access/authenticator.ts';
+import { type Gate, type Identified, isUnauthenticated, type Rights } from '../access/credential.ts';
+import { admit, credentialOf, type Offered, offersTwo } from '../access/credentialOf.ts';
 import type { Limiter, LimitResult } from '../access/limiter.ts';
-import { clientAddress, clientSubject, isLoopback, peerSubject } from '../base/clientAddress.ts';
-import type { Config } from '../base/config.ts';
+import { clientAddress, clientSubject, isLoopback } from '../base/clientAddress.ts';
 import { isWithin } from '../base/networks.ts';
-import type { AccountPrincipal, ApiKey, SessionPrincipal } from '../base/principal.ts';
+import type { AccountPrincipal } from '../base/principal.ts';
 import type { Invalid, Refusal } from '../base/refusal.ts';
-import type { SessionTokens } from '../base/sessionTokens.ts';
-import type { Call, Offered, OfferedToken, Passage } from './call.ts';
+import { Audited } from './audited.ts';
+import type { Call, Passage } from './call.ts';
 import { applyLimit } from './counting.ts';
+import type { RequestHeaders } from './headers.ts';
 import { refuse } from './respond.ts';
-import { type FullSpec, requiredSessionScope } from './spec.ts';
+import type { FullSpec } from './spec.ts';
 
-export type IdentityOptions = {
-  readonly config: Pick<Config, 'trustProxy'>;
-  readonly authenticator: Authenticator;
-  /** Absent if every bearer token is refused. */
-  readonly sessions?: SessionTokens;
+export type RefusedLoginCount = {
+  countRefusedLogin(address: string, fault: 'missing' | 'invalid' | 'role', operator?: string): void;
+};
+
+/** A route, as far as this stage needs it. */
+type Row = { readonly route: FullSpec; readonly rights: Rights };
+
+export type IdentityOptions = Gate & {
+  readonly administrators: Pick<Administrators, 'identify'>;
+  /** Absent: refused logins of administrators are not counted. */
+  readonly audit?: RefusedLoginCount;
   /** Null: nothing is counted. */
   readonly limiter: Limiter | null;
-  readonly connectionLimits?: ConnectionLimits;
   readonly clock: Clock;
   /** A request of the account has arrived, with a valid signature. */
   readonly onSigned?: (account: number, nowMs: number) => void;
-  /** True while no correct clock can sign an acceptable request; absent if that never happens. */
-  readonly isSetBack?: () => boolean;
-  /** A heartbeat of the account was refused, although its signature is valid and its client's clock good enough. */
-  readonly onRefusedBeat?: (account: number) => void;
 };
 
-const BLOCKED: Unauthenticated = { ok: false, row: ERRORS.IP_BLOCKED, details: { step: 'address' } };
-const REVOKED: Unauthenticated = { ok: false, row: ERRORS.API_KEY_REVOKED, details: { step: 'api_key' } };
+const TWO: Refusal = { row: ERRORS.TWO_CREDENTIALS };
+const NO_ADMINISTRATOR: Refusal = { row: ERRORS.INVALID_ADMIN_TOKEN, details: { step: 'admin_token' } };
 
 export class IdentityStage {
   readonly #options: IdentityOptions;
@@ -52,126 +55,102 @@ export class IdentityStage {
   }
 
   /**
-   * For a call that offers a key, before its body is received: a body is received only for a known and valid key.
+   * The checks that need only the headers, for a call that offers a credential or has to.
    * @returns false if the call was refused
    */
-  admit(call: Call, route: FullSpec, credentials: Credentials): boolean {
-    const admitted = this.#options.authenticator.admit(credentials, call.startedMs, route.early !== undefined);
-    if (admitted.ok) {
-      call.offered = admitted.key;
+  admit(call: Call, { route }: Row, headers: RequestHeaders): boolean {
+    if (offersTwo(headers)) {
+      refuse(call, TWO);
+      return false;
+    }
+    const offered = admit(this.#options, headers, call.startedMs, route.early !== undefined);
+    if (!isUnauthenticated(offered)) {
+      call.offered = offered;
       return true;
     }
-    if (needsKey(route)) this.refuse(call, route, admitted);
+    if (needsKey(route)) this.refuse(call, route, offered);
     else call.addressPassage = this.countAddress(call, route);
     return !needsKey(route);
   }
 
-  /** For a call whose key or token was admitted, once its body is complete. @param scope bits that a key must have */
-  identify(call: Call, route: FullSpec, scope: number, offered: Offered): Passage {
-    if (offered.kind === 'token') return this.#identifySession(call, route, offered);
-    return this.#identifyKey(call, route, scope, offered, call.headers);
+  /** For a call that was admitted, once its body is complete. */
+  identify(call: Call, row: Row, offered: Offered): Passage {
+    const found = credentialOf(offered).identify(this.#options, offered, call, row);
+    if (!(found instanceof Promise)) return this.#identified(call, row, found);
+    return found.then((late) => this.#identified(call, row, late));
   }
 
-  #identifyKey(call: Call, route: FullSpec, scope: number, offered: ApiKey, credentials: Credentials): Passage {
-    const { method, target, bodyBytes, startedMs, ahead } = call;
-    const { authenticator } = this.#options;
-    const by = ahead?.kind === 'front' ? ahead.verifiedWith : undefined;
-    const result = authenticator.verify(offered, credentials, method, target, bodyBytes, startedMs, by);
-    if (!result.ok) return this.#unidentified(call, route, result);
-    const { key } = result;
-    const early = route.early === undefined ? null : authenticator.earlyRefusal(key, credentials, startedMs);
-    if (early !== null && !this.#servesEarly(route)) {
-      if (route.early === 'noted' && (key.scopes & scope) === scope) this.#options.onRefusedBeat?.(key.accountIndex);
-      return this.#unidentified(call, route, early);
-    }
-    // A request refused from here on has no effect: it does not use up its nonce, and leaves nothing behind.
-    if (!this.#isAllowedFrom(call, key)) {
-      authenticator.giveBack(key, credentials);
-      return this.#unidentified(call, route, BLOCKED);
-    }
-    const passage = this.#enterKey(call, route, scope, key);
-    if (passage instanceof Promise) return this.#giveBackLate(passage, key, credentials);
-    if (!passage) authenticator.giveBack(key, credentials);
+  /** A request that is refused from here on has no effect. */
+  #identified(call: Call, row: Row, found: Identified<AccountPrincipal>): Passage {
+    if (isUnauthenticated(found)) return this.#unidentified(call, row.route, found);
+    const passage = this.#enter(call, row, found);
+    if (passage instanceof Promise) return this.#giveBackLate(passage, call, found);
+    if (!passage) this.#giveBack(call, found);
     return passage;
   }
 
-  #servesEarly({ early }: FullSpec): boolean {
-    return early === 'carriedOut' || (early === 'whileSetBack' && this.#options.isSetBack?.() === true);
-  }
-
-  async #giveBackLate(passage: Promise<boolean>, key: ApiKey, credentials: Credentials): Promise<boolean> {
+  async #giveBackLate(passage: Promise<boolean>, call: Call, principal: AccountPrincipal): Promise<boolean> {
     const isPassed = await passage;
-    if (!isPassed) this.#options.authenticator.giveBack(key, credentials);
+    if (!isPassed) this.#giveBack(call, principal);
     return isPassed;
   }
 
+  #giveBack(call: Call, principal: AccountPrincipal): void {
+    credentialOf(principal).giveBack(this.#options, principal, call);
+  }
+
   /** For a call on a connection that its principal opened: nothing has to be verified, everything else is the same. */
-  enter(call: Call, route: FullSpec, scope: number, principal: AccountPrincipal): Passage {
-    if (principal.kind === 'session') return this.#enterSession(call, route, principal);
-    const isExpired = principal.expiresAtMs !== null && principal.expiresAtMs <= call.startedMs;
-    if (!isExpired && this.#options.authenticator.isInForce(principal)) {
-      return this.#enterKey(call, route, scope, principal);
-    }
-    return this.#unidentified(call, route, REVOKED);
+  enter(call: Call, row: Row, principal: AccountPrincipal): Passage {
+    if (this.isInForce(principal, call.startedMs)) return this.#enter(call, row, principal);
+    return this.#unidentified(call, row.route, credentialOf(principal).ended);
   }
 
-  #enterKey(call: Call, route: FullSpec, scope: number, key: ApiKey): Passage {
-    this.#enter(call, key);
-    this.#noteSigner(call, key);
-    if ((key.scopes & scope) !== scope) {
-      this.refuse(call, route, { row: ERRORS.INSUFFICIENT_SCOPE });
-      return false;
-    }
-    const counted = this.#options.limiter?.countKey(key, route, call.startedMs) ?? null;
-    return counted instanceof Promise ? this.#passLate(call, key, counted) : this.#pass(call, counted);
+  isInForce(principal: AccountPrincipal, nowMs: number): boolean {
+    return credentialOf(principal).isInForce(this.#options, principal, nowMs);
   }
 
-  /** The same for a call with a bearer token. */
-  admitSession(call: Call, route: FullSpec, token: string): boolean {
-    const admitted = this.#options.sessions?.admit(token, call.startedMs) ?? ERRORS.INVALID_ACCESS_TOKEN;
-    if ('principal' in admitted) {
-      call.offered = { kind: 'token', token, admitted };
-      return true;
-    }
-    if (needsKey(route)) this.refuse(call, route, unauthenticated(admitted));
-    else call.addressPassage = this.countAddress(call, route);
-    return !needsKey(route);
-  }
-
-  /** The first use of a token takes longer. */
-  #identifySession(call: Call, route: FullSpec, { token, admitted }: OfferedToken): Passage {
-    if (admitted.isVerified) return this.#enterSession(call, route, admitted.principal);
-    const { sessions } = this.#options;
-    return sessions!.verify(token, admitted, call.startedMs).then((isVerified) => {
-      if (isVerified) return this.#enterSession(call, route, admitted.principal);
-      return this.#unidentified(call, route, unauthenticated(ERRORS.INVALID_ACCESS_TOKEN));
-    });
-  }
-
-  /** Body or signature may have taken long, and the session may have ended meanwhile. */
-  #enterSession(call: Call, route: FullSpec, principal: SessionPrincipal): Passage {
-    const { sessions, limiter } = this.#options;
-    const isInForce = (): boolean => sessions!.isInForce(principal, call.startedMs);
-    if (!isInForce()) return this.#unidentified(call, route, unauthenticated(ERRORS.SESSION_ENDED));
-    this.#enter(call, principal);
-    const scope = requiredSessionScope(route);
-    if ((principal.scopes & scope) !== scope) {
-      this.refuse(call, route, { row: ERRORS.INSUFFICIENT_SCOPE, message: 'sessions lack the required scope' });
-      return false;
-    }
-    const isCounted = limiter !== null && !route.countsItself;
-    const counted = isCounted ? limiter.countAccount(principal.accountIndex, route, call.startedMs) : null;
-    if (!(counted instanceof Promise)) return this.#pass(call, counted);
-    return counted.then((result) => {
-      if (isInForce()) return this.#pass(call, result);
-      refuse(call, unauthenticated(ERRORS.SESSION_ENDED));
-      return false;
-    });
-  }
-
-  #enter(call: Call, principal: AccountPrincipal): void {
+  #enter(call: Call, { route, rights }: Row, principal: AccountPrincipal): Passage {
+    const { limiter, onSigned } = this.#options;
+    const credential = credentialOf(principal);
     call.principal = principal;
-    this.#options.onSigned?.(principal.accountIndex, call.startedMs);
+    onSigned?.(principal.accountIndex, call.startedMs);
+    credential.entered(this.#options, principal, call);
+    const lacking = credential.lacks(principal, rights);
+    if (lacking !== null) {
+      this.refuse(call, route, lacking);
+      return false;
+    }
+    const counted = limiter === null ? null : credential.count(limiter, principal, route, call.startedMs);
+    return counted instanceof Promise ? this.#passLate(call, principal, counted) : this.#pass(call, counted);
+  }
+
+  /** CREDENTIAL-3 */
+  async #passLate(call: Call, principal: AccountPrincipal, counted: Promise<LimitResult>): Promise<boolean> {
+    const result = await counted;
+    if (this.isInForce(principal, call.startedMs)) return this.#pass(call, result);
+    refuse(call, credentialOf(principal).ended);
+    return false;
+  }
+
+  /** An administrator has come in before the body is received. @returns false if the call was refused */
+  admitAdministrator(call: Call, { route, rights }: Row, authorization: string): boolean {
+    const { administrators, audit } = this.#options;
+    const administrator = administrators.identify(authorization);
+    const address = this.#addressOf(call);
+    if (administrator === null) {
+      audit?.countRefusedLogin(address, authorization === '' ? 'missing' : 'invalid');
+      this.refuse(call, route, NO_ADMINISTRATOR);
+      return false;
+    }
+    // Not counted: no traffic from the same address may lock an administrator out.
+    call.principal = administrator;
+    call.audited = new Audited(address);
+    ADMINISTRATOR.entered(this.#options, administrator, call);
+    const lacking = ADMINISTRATOR.lacks(administrator, rights);
+    if (lacking === null) return true;
+    audit?.countRefusedLogin(address, 'role', administrator.name);
+    refuse(call, lacking);
+    return false;
   }
 
   /** For a call that offers no credentials, or none that count. */
@@ -184,7 +163,7 @@ export class IdentityStage {
   }
 
   /** The address of the client, as far as proxies are trusted. */
-  addressOf(call: Call): string {
+  #addressOf(call: Call): string {
     return clientAddress(call.transport.peer(), call.transport.forwardedFor, this.#options.config.trustProxy);
   }
 
@@ -201,7 +180,7 @@ export class IdentityStage {
   }
 
   /** The handler, which counts the requests of some routes, does not see this one. */
-  refuseInvalid(call: Call, route: FullSpec, { message, details }: Invalid): void {
+  refuseInvalid(call: Call, { route }: Row, { message, details }: Invalid): void {
     const refusal = { row: ERRORS.VALIDATION_ERROR, message, details };
     if (route.countsItself) this.refuse(call, route, refusal);
     else refuse(call, refusal);
@@ -222,44 +201,14 @@ export class IdentityStage {
     return trustProxy !== null && isWithin(trustProxy, clientAddress(call.transport.peer(), '', null));
   }
 
-  /**
-   * From now on the address may use the reserved connections. A session does not suffice, because anyone can sign up.
-   */
-  #noteSigner(call: Call, { keyId, accountIndex }: ApiKey): void {
-    const signed = this.#options.connectionLimits?.signed;
-    if (signed?.isDue(keyId, call.startedMs)) signed.note(accountIndex, peerSubject(call.transport.peer()));
-  }
-
-  /** The same for an administrator. */
-  noteAdministrator(call: Call, operatorId: string): void {
-    this.#options.connectionLimits?.signed.note(operatorId, peerSubject(call.transport.peer()));
-  }
-
-  /** Checked only after the signature, so that a key's list of networks stays unknown to others. */
-  #isAllowedFrom(call: Call, { allowedNetworks }: ApiKey): boolean {
-    if (allowedNetworks === null) return true;
-    return isWithin(allowedNetworks, this.addressOf(call));
-  }
-
   #pass(call: Call, result: LimitResult | Promise<LimitResult> | null): Passage {
     return applyLimit(call, result, this.#nowMs);
-  }
-
-  async #passLate(call: Call, key: ApiKey, counted: Promise<LimitResult>): Promise<boolean> {
-    const result = await counted;
-    if (this.#options.authenticator.isInForce(key)) return this.#pass(call, result);
-    refuse(call, { row: ERRORS.API_KEY_REVOKED, details: { step: 'api_key' } });
-    return false;
   }
 }
 
 /** Public data needs no key: an invalid key or a wrong clock must not prevent a client from requesting the time. */
 function needsKey({ access, strictKey }: FullSpec): boolean {
   return access !== 'public' || strictKey === true;
-}
-
-function unauthenticated(row: ErrorRow): Unauthenticated {
-  return { ok: false, row, details: { step: 'access_token' } };
 }
 
 /** True for a socket opened on this machine. */

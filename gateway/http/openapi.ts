@@ -11,7 +11,7 @@ import { SESSION_SCOPES } from '../base/scopes.ts';
 import { ERROR_SCHEMAS, ErrorResponses } from './openApiErrors.ts';
 import { SharedParameters } from './openApiParameters.ts';
 import { BEARER_SCHEMES, KEY_SCHEMES } from './securitySchemes.ts';
-import { type FullSpec, isForOperators, requiredRole, requiredSessionScope } from './spec.ts';
+import { type FullSpec, isForOperators, rightsOf } from './spec.ts';
 import { tagOf, tagsOf } from './tags.ts';
 import { unitOf } from './units.ts';
 
@@ -216,11 +216,11 @@ function limitOf(route: FullSpec): Document {
 function securityOf(route: FullSpec): Document {
   const { access, strictKey } = route;
   if (access === 'operator') return { security: [{}, { adminToken: [] }] };
-  if (isForOperators(route)) return { security: [{ adminToken: [requiredRole(route)] }] };
+  if (isForOperators(route)) return { security: [{ adminToken: [rightsOf(route).role] }] };
   if (access === 'public') return { security: strictKey ? [{}, ...withKey([])] : [] };
   if (access === 'authenticated' && route.method === 'GET') return {};
   const scopes = [access === 'authenticated' ? 'manage:account' : access];
-  const isOfSessions = (requiredSessionScope(route) & SESSION_SCOPES) !== 0;
+  const isOfSessions = (rightsOf(route).sessionScope & SESSION_SCOPES) !== 0;
   const session = { session: route.sessionScope === undefined ? scopes : [route.sessionScope] };
   return { security: isOfSessions ? [...withKey(scopes), session] : withKey(scopes) };
 }

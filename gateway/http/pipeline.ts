@@ -29,15 +29,12 @@ import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import { nowUs } from '../../shared/base/stopwatch.ts';
-import type { Administrators } from '../access/administrators.ts';
+import { offersCredential } from '../access/credentialOf.ts';
 import { unreadHops } from '../base/clientAddress.ts';
 import type { Config } from '../base/config.ts';
 import type { Logger } from '../base/log.ts';
 import type { AccountPrincipal } from '../base/principal.ts';
 import type { Role } from '../base/role.ts';
-import { covers } from '../base/roles.ts';
-import { bearerOf } from '../base/sessionTokens.ts';
-import { Audited } from './audited.ts';
 import { collectBody, MAX_BODY_BYTES, refuseTooLarge } from './body.ts';
 import { type Call, type HeldChanges, NOT_RECEIVING } from './call.ts';
 import type { Cors } from './cors.ts';
@@ -49,13 +46,12 @@ import { RequestMeters } from './requestMeters.ts';
 import { ok, refuse } from './respond.ts';
 import type { Route } from './route.ts';
 import { type Endpoint, type Match, Router } from './router.ts';
-import { type FullSpec, isBehindAdminDoor, isForOperators, requiredRole } from './spec.ts';
+import { isBehindAdminDoor, isForOperators } from './spec.ts';
 import { type RouteRow, Stages, type StagesOptions, toRow } from './stages.ts';
 
 export type PipelineOptions = StagesOptions & {
   readonly config: StagesOptions['config'] & Partial<Pick<Config, 'slowRequestMs' | 'rehearse' | 'isHttps'>>;
   readonly routes: readonly Route[];
-  readonly administrators: Pick<Administrators, 'identify'>;
   /** The port that alone serves administrators and operators; absent if they share the public one. */
   readonly adminDoor?: Pick<Config, 'host' | 'port' | 'tls'>;
   /** Absent: no web page may read an answer. */
@@ -147,11 +143,16 @@ export class Pipeline {
     call.route = row.route;
     try {
       if (this.#isDraining || !this.#options.isReady()) refuse(call, { row: ERRORS.ENGINE_BUSY });
-      else this.#stages.proceedIf(this.#identity.enter(call, row.route, row.scope, principal), call, row);
+      else this.#stages.proceedIf(this.#identity.enter(call, row, principal), call, row);
     } catch (error) {
       this.#stages.crash(call, error);
     }
     this.meters.turns.end(call.route, call.moments.arrivedUs);
+  }
+
+  /** True while the principal of a connection may act. */
+  isInForce(principal: AccountPrincipal, nowMs: number): boolean {
+    return this.#identity.isInForce(principal, nowMs);
   }
 
   /** From now on each answer is the last on its connection. Resolves when no call is in flight, or after `limitMs`. */
@@ -208,10 +209,7 @@ export class Pipeline {
     if (this.#options.config.trustProxy !== null) call.transport.forwardedFor = headers.forwardedFor;
     if (route.idempotency !== undefined || route.keepsKey) call.idempotencyKey = headers.idempotencyKey;
     if (route.hasForeignHeaders) headers.foreign = RequestHeaders.allOf(request);
-    if (isForOperators(route)) {
-      if (!this.#isOperator(call, route, headers)) return;
-    } else if (!this.#admitsCredentials(call, route, headers)) return;
-    if (call.addressPassage === false) return;
+    if (!this.#admitsCredential(call, row, headers) || call.addressPassage === false) return;
     if (headers.bodyBytes === 0) this.#pass(call, row);
     else if (call.ahead?.kind === 'front') {
       call.bodyBytes = call.ahead.body;
@@ -255,39 +253,16 @@ export class Pipeline {
     return match;
   }
 
-  /** The checks of key or token that need only the headers. @returns false when the call is refused. */
-  #admitsCredentials(call: Call, route: FullSpec, headers: RequestHeaders): boolean {
-    const token = bearerOf(headers.authorization);
-    if (token !== null) {
-      if (!headers.offersKey) return this.#identity.admitSession(call, route, token);
-      refuse(call, { row: ERRORS.TWO_CREDENTIALS });
-      return false;
+  /** The checks of credentials that need only the headers. @returns false when the call is refused. */
+  #admitsCredential(call: Call, row: RouteRow, headers: RequestHeaders): boolean {
+    const { access } = row.route;
+    if (isForOperators(row.route)) {
+      if (access === 'operator' && this.#isOnThisMachine(call, headers)) return true;
+      return this.#identity.admitAdministrator(call, row, headers.authorization);
     }
-    if (route.access !== 'public' || headers.offersKey) return this.#identity.admit(call, route, headers);
+    if (access !== 'public' || offersCredential(headers)) return this.#identity.admit(call, row, headers);
     if (headers.isPassedOn && !this.#identity.isProxy(call)) this.meters.counts.ofUnnamedProxies++;
-    call.addressPassage = this.#identity.countAddress(call, route);
-    return true;
-  }
-
-  /** True for an administrator who has the role, and for an operator's route from here; false when refused. */
-  #isOperator(call: Call, route: FullSpec, headers: RequestHeaders): boolean {
-    if (route.access === 'operator' && this.#isOnThisMachine(call, headers)) return true;
-    const administrator = this.#options.administrators.identify(headers.authorization);
-    const address = this.#identity.addressOf(call);
-    if (administrator === null) {
-      this.#options.audit?.countRefusedLogin(address, headers.authorization === '' ? 'missing' : 'invalid');
-      this.#identity.refuse(call, route, { row: ERRORS.INVALID_ADMIN_TOKEN, details: { step: 'admin_token' } });
-      return false;
-    }
-    // Not counted: no traffic from the same address may lock an administrator out.
-    call.principal = administrator;
-    call.audited = new Audited(address);
-    this.#identity.noteAdministrator(call, administrator.operatorId);
-    if (!covers(administrator.roles, requiredRole(route))) {
-      this.#options.audit?.countRefusedLogin(address, 'role', administrator.name);
-      refuse(call, { row: ERRORS.INSUFFICIENT_ROLE });
-      return false;
-    }
+    call.addressPassage = this.#identity.countAddress(call, row.route);
     return true;
   }
 
@@ -345,7 +320,7 @@ export class Pipeline {
   #pass(call: Call, row: RouteRow): void {
     const { offered, addressPassage } = call;
     const isKnown = offered !== null;
-    const passage = isKnown ? this.#identity.identify(call, row.route, row.scope, offered) : addressPassage;
+    const passage = isKnown ? this.#identity.identify(call, row, offered) : addressPassage;
     this.#stages.proceedIf(passage, call, row);
   }
 }

@@ -1,15 +1,17 @@
 /** The remaining quota of the caller's key or session, endpoint by endpoint (RULES.md 4.8). */
+
 import type { BlockList } from 'node:net';
 import { RATE_LIMITS, type RateLimit, type RateLimits } from '../../shared/api/accounts.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
+import { credentialOf } from '../access/credentialOf.ts';
 import { type Allowance, Limiter, resetSec } from '../access/limiter.ts';
 import type { Limit } from '../base/classes.ts';
 import { clientOf } from '../base/clientAddress.ts';
 import type { AccountPrincipal } from '../base/principal.ts';
 import { ok, refuse } from './respond.ts';
 import { type CallOf, type Route, route } from './route.ts';
-import { type FullSpec, isForOperators, type RouteSpec, requiredScope, requiredSessionScope } from './spec.ts';
+import { type FullSpec, isForOperators, type RouteSpec, rightsOf } from './spec.ts';
 
 type RateLimitDeps = {
   /** Null: nothing is counted. */
@@ -39,7 +41,7 @@ async function showRateLimits(
 ): Promise<void> {
   const { principal } = call;
   const { address, unread } = clientOf(call.transport.peer(), call.transport.forwardedFor, trustProxy);
-  const key = principal.kind === 'apiKey' ? principal : null;
+  const key = credentialOf(principal).ownQuota(principal);
   // Without limits in force no quota is ever used, as in a limiter that is new.
   const counters = limiter ?? new Limiter();
   const own = routes.filter((route) => !route.isFile && mayCall(principal, route));
@@ -56,9 +58,8 @@ async function showRateLimits(
   });
 }
 
-function mayCall({ kind, scopes }: AccountPrincipal, spec: FullSpec): boolean {
-  const scope = kind === 'session' ? requiredSessionScope(spec) : requiredScope(spec);
-  return !isForOperators(spec) && (scopes & scope) === scope;
+function mayCall(principal: AccountPrincipal, spec: FullSpec): boolean {
+  return !isForOperators(spec) && credentialOf(principal).lacks(principal, rightsOf(spec)) === null;
 }
 
 function limitJson({ requests, windowSec }: Limit): RateLimit {

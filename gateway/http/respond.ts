@@ -2,8 +2,10 @@
  * The only code that answers requests, on every transport; longAnswers.ts continues bodies that take several turns.
  * Every refusal is a row of the error table.
  */
+
 import { assert } from '../../shared/base/assert.ts';
 import { ERRORS, type ErrorRow, type Storable } from '../../shared/base/errors.ts';
+import { isAnonymous } from '../access/credentialOf.ts';
 import type { Refusal } from '../base/refusal.ts';
 import type { AnswerBody, AnswerOptions, Call, Rows } from './call.ts';
 import { beginEventStream, beginLongAnswer, fileLines } from './httpTransport.ts';
@@ -296,7 +298,7 @@ function unchanging(body: AnswerBody): AnswerBody {
 
 /** True, in a crowd, for a client that has not signed (RULES.md 6.12). */
 function isUnwelcome({ transport: { keptFor }, principal }: Call): boolean {
-  return keptFor === 'nobody' || (keptFor === 'signers' && principal.kind === 'anonymous');
+  return keptFor === 'nobody' || (keptFor === 'signers' && isAnonymous(principal));
 }
 
 function finish(call: Call, status: number, body: AnswerBody, options: AnswerOptions): void {

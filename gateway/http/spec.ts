@@ -7,6 +7,7 @@ import type { Scope } from '../../shared/api/accounts.ts';
 import type { OperatorRole } from '../../shared/api/operators.ts';
 import type { JsonSchema } from '../../shared/api/schema.ts';
 import type { ErrorKey } from '../../shared/base/errors.ts';
+import type { Early, Rights } from '../access/credential.ts';
 import type { LimitClass } from '../base/classes.ts';
 import { isRole } from '../base/roles.ts';
 import { SCOPE } from '../base/scopes.ts';
@@ -57,7 +58,7 @@ export type RouteSpec = Readonly<{
    * it is carried out as long as no right clock can sign any other request. `noted`: it is refused, but counts as a
    * sign of life (7.8).
    */
-  early?: 'carriedOut' | 'whileSetBack' | 'noted';
+  early?: Early;
   /**
    * True if the request adds to permanently stored data, so it is refused while the disk is nearly full, as placing is.
    */
@@ -114,8 +115,14 @@ export type RouteSpec = Readonly<{
 /** A route with all defaults, as the stages use it. */
 export type FullSpec = RouteSpec & { readonly limit: LimitClass };
 
-/** The scope bits that a key needs; zero if no key is required. */
-export function requiredScope({ access, method }: RouteSpec): number {
+/** The rights that the route asks for. */
+export function rightsOf(route: RouteSpec): Rights {
+  const scope = requiredScope(route);
+  const sessionScope = route.sessionScope === undefined ? scope : SCOPE[route.sessionScope];
+  return { scope, sessionScope, role: isRole(route.access) ? route.access : 'viewer' };
+}
+
+function requiredScope({ access, method }: RouteSpec): number {
   switch (access) {
     case 'public':
     case 'operator':
@@ -125,16 +132,6 @@ export function requiredScope({ access, method }: RouteSpec): number {
     default:
       return isRole(access) ? 0 : SCOPE[access];
   }
-}
-
-/** The same for a session. */
-export function requiredSessionScope(route: RouteSpec): number {
-  return route.sessionScope === undefined ? requiredScope(route) : SCOPE[route.sessionScope];
-}
-
-/** The role that an administrator needs for the route. */
-export function requiredRole({ access }: RouteSpec): OperatorRole {
-  return isRole(access) ? access : 'viewer';
 }
 
 /** True if the route is found only at the administrators' door, if there is one. */

@@ -9,15 +9,17 @@
 import { saysDiskFull } from '../../shared/base/diskFull.ts';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
 import { nowUs } from '../../shared/base/stopwatch.ts';
+import type { Rights } from '../access/credential.ts';
+import { isAdministrator } from '../access/credentialOf.ts';
 import { type Administrator, isAccount } from '../base/principal.ts';
 import { changesSomething, type Role } from '../base/role.ts';
 import { MAX_BODY_BYTES } from './body.ts';
 import type { Call, Passage, ReadAhead } from './call.ts';
-import { type IdentityOptions, IdentityStage } from './identity.ts';
+import { type IdentityOptions, IdentityStage, type RefusedLoginCount } from './identity.ts';
 import type { RequestMeters } from './requestMeters.ts';
 import { refuse } from './respond.ts';
 import type { Route } from './route.ts';
-import { type FullSpec, requiredScope } from './spec.ts';
+import { type FullSpec, rightsOf } from './spec.ts';
 import { compileRoute, type Validation, validate } from './validate.ts';
 
 export type StagesOptions = IdentityOptions & {
@@ -39,10 +41,9 @@ export type StagesOptions = IdentityOptions & {
 };
 
 /** The stage that records the changes of administrators. */
-export type AuditTrail = {
+export type AuditTrail = RefusedLoginCount & {
   /** Resolves once the attempt is durable; with false if the call has been refused instead. */
   admit(call: Call, administrator: Administrator): Promise<boolean>;
-  countRefusedLogin(address: string, fault: 'missing' | 'invalid' | 'role', operator?: string): void;
 };
 
 /** The stage that answers a repeated key with the stored answer. */
@@ -58,7 +59,7 @@ export type IdempotencyStage = {
 /** A route with everything that is computed once. */
 export type RouteRow = Validation & {
   readonly route: Route;
-  readonly scope: number;
+  readonly rights: Rights;
   readonly maxBodyBytes: number;
   readonly changes: boolean;
 };
@@ -70,7 +71,7 @@ export function toRow(route: Route, isRehearsed: boolean): RouteRow {
   return {
     ...compileRoute(route, isRehearsed),
     route,
-    scope: requiredScope(route),
+    rights: rightsOf(route),
     maxBodyBytes: route.maxBodyBytes ?? MAX_BODY_BYTES,
     changes: changesSomething(route),
   };
@@ -127,7 +128,7 @@ export class Stages {
       );
     const invalid = validate(call, route, row);
     if (invalid === null) this.#dispatch(call, route);
-    else this.identity.refuseInvalid(call, route, invalid);
+    else this.identity.refuseInvalid(call, row, invalid);
   }
 
   /** True if the exchange accepts new risk and new data now; false if the call was refused. */
@@ -159,7 +160,7 @@ export class Stages {
     call.dispatched = true;
     const { audit } = this.#options;
     const { principal } = call;
-    if (audit === undefined || principal.kind !== 'administrator' || route.method === 'GET') {
+    if (audit === undefined || !isAdministrator(principal) || route.method === 'GET') {
       this.#handle(call, route);
       return;
     }

@@ -1,5 +1,7 @@
 /** The AsyncAPI 3.0 description of the stream, made from the schemas the stream itself uses. */
 import { TICKET_QUERY } from '../../shared/api/sessions.ts';
+import { MAX_CONNECTIONS_PER_KEY } from '../access/keyCredential.ts';
+import { MAX_CONNECTIONS_OF_SESSIONS } from '../access/sessionCredential.ts';
 import { KEY_SCHEMES } from '../http/securitySchemes.ts';
 import { withUnits } from '../http/units.ts';
 import { MAX_ORDER_MESSAGE_BYTES, MAX_ORDERS_IN_FLIGHT } from './entryLimits.ts';
@@ -28,8 +30,8 @@ const INFO = {
 
 /** RULES.md 8.2 and 8.11. */
 const LIMITS = {
-  connections_per_key: limits.MAX_CONNECTIONS_PER_KEY,
-  connections_of_sessions_per_account: limits.MAX_CONNECTIONS_OF_SESSIONS,
+  connections_per_key: MAX_CONNECTIONS_PER_KEY,
+  connections_of_sessions_per_account: MAX_CONNECTIONS_OF_SESSIONS,
   connections_per_address_without_a_key: limits.MAX_CONNECTIONS_PER_ADDRESS,
   markets_per_connection: MAX_MARKETS,
   candles_per_connection: MAX_CANDLES,

@@ -11,6 +11,7 @@
 import type { WebSocket } from 'uWebSockets.js';
 import { assert } from '../../shared/base/assert.ts';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
+import { credentialOf, sessionOf } from '../access/credentialOf.ts';
 import type { AccountPrincipal } from '../base/principal.ts';
 import type { Refusal } from '../base/refusal.ts';
 import { refuseFrame } from './binaryEntry.ts';
@@ -97,12 +98,11 @@ export class Connection implements FrameSink, CatchingUp, OrderConnection {
 
   get owner(): string {
     if (this.principal === null) return `address ${this.origin.subject}`;
-    // The tabs of a browser share one session, and each may have sockets: all sessions of an account count together.
-    return this.principal.kind === 'apiKey' ? this.principal.keyId : `account ${this.principal.accountIndex}`;
+    return credentialOf(this.principal).socketOwner(this.principal);
   }
 
   isOfSession(sessionId: string): boolean {
-    return this.principal?.kind === 'session' && this.principal.sessionId === sessionId;
+    return this.principal !== null && sessionOf(this.principal)?.sessionId === sessionId;
   }
 
   get isOpen(): boolean {

@@ -1,9 +1,6 @@
 /** The limits of the stream, and its intervals (RULES.md 8.2). */
 export const STREAM_PATH = '/v1/ws';
 
-export const MAX_CONNECTIONS_PER_KEY = 5;
-/** All sessions of an account together. */
-export const MAX_CONNECTIONS_OF_SESSIONS = 20;
 /** The limit for anonymous connections. */
 export const MAX_CONNECTIONS_PER_ADDRESS = 20;
 export const MAX_MESSAGE_BYTES = 16_384;

@@ -24,6 +24,7 @@ import { type MessageBody, MessageScanner } from './messageScanner.ts';
 export type LoggedInCalls = CallHost & {
   rowOf(method: string, path: string): RouteRow;
   runLoggedIn(call: Call, row: RouteRow, principal: AccountPrincipal): void;
+  isInForce(principal: AccountPrincipal, nowMs: number): boolean;
 };
 
 type OrderMessage = { readonly id: RequestId; readonly data: OrderData };

@@ -1,21 +1,17 @@
 /** The rights of a connection, which follow from the key or the session that opened it (RULES.md 8.1 and 8.2). */
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
+import { credentialOf } from '../access/credentialOf.ts';
 import type { AccountPrincipal } from '../base/principal.ts';
 import type { Refusal } from '../base/refusal.ts';
 import { SCOPE } from '../base/scopes.ts';
 import { CHANNEL_NAMES } from './channelFrames.ts';
 import type { Connection } from './connection.ts';
-import { MAX_CONNECTIONS_OF_SESSIONS, MAX_CONNECTIONS_PER_ADDRESS, MAX_CONNECTIONS_PER_KEY } from './limits.ts';
+import { MAX_CONNECTIONS_PER_ADDRESS } from './limits.ts';
 import type { SubscribeData } from './requests.ts';
 
 /** The most connections of one owner. */
 export function mostOf(principal: AccountPrincipal | null): number {
-  if (principal === null) return MAX_CONNECTIONS_PER_ADDRESS;
-  return principal.kind === 'apiKey' ? MAX_CONNECTIONS_PER_KEY : MAX_CONNECTIONS_OF_SESSIONS;
-}
-
-export function endOf({ kind }: AccountPrincipal): ErrorRow {
-  return kind === 'apiKey' ? ERRORS.API_KEY_REVOKED : ERRORS.SESSION_ENDED;
+  return principal === null ? MAX_CONNECTIONS_PER_ADDRESS : credentialOf(principal).mostSockets;
 }
 
 /** Without credentials only the public channels are allowed; with them, the channels of their scopes. */

@@ -17,6 +17,7 @@ import type { WebSocketBehavior } from 'uWebSockets.js';
 import { type Clock, SteadyClock } from '../../shared/base/clock.ts';
 import { CLOSE_REASON } from '../../shared/base/codes.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
+import { credentialOf } from '../access/credentialOf.ts';
 import type { Logger } from '../base/log.ts';
 import type { AccountPrincipal, SessionPrincipal } from '../base/principal.ts';
 import type { Refusal } from '../base/refusal.ts';
@@ -35,7 +36,7 @@ import { Handovers, longestSilent } from './handovers.ts';
 import * as limits from './limits.ts';
 import { type LoggedInCalls, OrderEntry } from './orderEntry.ts';
 import { type ParsedRequest, parseRequest, type Request, requestIdOf } from './requests.ts';
-import { endOf, mostOf } from './rights.ts';
+import { mostOf } from './rights.ts';
 import { SendBuffers } from './sendBuffers.ts';
 import { Subscribing } from './subscribing.ts';
 
@@ -45,8 +46,6 @@ type StreamOptions = {
   readonly engine: Pick<ShardClient, 'cancelMany' | 'batch'>;
   readonly outbox: Pick<Outbox, 'put'>;
   readonly catalog: Pick<Catalog, 'byId' | 'byToken' | 'eventById'>;
-  /** Absent if no socket belongs to a session. */
-  readonly isInForce?: (session: SessionPrincipal, nowMs: number) => boolean;
   /** True on a standby of a cluster, where the end of a connection cancels nothing (RULES.md 18.5). */
   readonly isStandby?: () => boolean;
   /** In a cluster: the end of this process does not count as the end of its connections (RULES.md 18.3). */
@@ -197,7 +196,10 @@ export class Stream {
     close: (socket) => this.#closed(socket.getUserData().connection),
   };
 
-  /** Sends pings and heartbeats, and closes connections that are idle, or whose key or session has expired. */
+  /**
+   * Sends pings and heartbeats, and closes connections that are idle, or whose key or session has expired; one that is
+   * revoked or ended has closed them directly.
+   */
   tick(): void {
     const nowMs = this.#options.clock.nowMs();
     const steadyMs = this.#steady.nowMs();
@@ -206,19 +208,13 @@ export class Stream {
     for (const connection of [...this.#connections]) {
       if (steadyMs - connection.lastReceivedMs >= limits.IDLE_CLOSE_MS) {
         connection.end(limits.CLOSE.GOING_AWAY, 'idle');
-      } else if (connection.principal !== null && !this.#isInForce(connection.principal, nowMs)) {
-        connection.refuseAndClose(endOf(connection.principal));
+      } else if (connection.principal !== null && !this.#options.calls().isInForce(connection.principal, nowMs)) {
+        connection.refuseAndClose(credentialOf(connection.principal).ended.row);
       } else {
         this.#keepAlive(connection, steadyMs);
       }
     }
     this.#flushPushed();
-  }
-
-  /** Revoking a key or ending a session closes its connections directly; this check is for their expiry. */
-  #isInForce(principal: AccountPrincipal, nowMs: number): boolean {
-    if (principal.kind === 'session') return this.#options.isInForce?.(principal, nowMs) ?? false;
-    return principal.expiresAtMs === null || principal.expiresAtMs > nowMs;
   }
 
   #keepAlive(connection: Connection, steadyMs: number): void {

@@ -6,6 +6,7 @@ import { TICKET, TICKET_QUERY } from '../../shared/api/sessions.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import { ENTRY_PROTOCOL } from '../../shared/wire/entry.ts';
+import { sessionOf } from '../access/credentialOf.ts';
 import { clientSubject } from '../base/clientAddress.ts';
 import { type AccountPrincipal, isAccount } from '../base/principal.ts';
 import { ok, refuse } from '../http/respond.ts';
@@ -66,9 +67,9 @@ export function streamRoutes(deps: StreamDeps): Route[] {
 
 /** An API key signs the upgrade itself: it gets no ticket, which would bypass that signature. */
 function issueTicket(call: CallOf<typeof ISSUE_TICKET>, { tickets, clock }: StreamDeps): void {
-  const { principal } = call;
-  if (principal.kind !== 'session') refuse(call, { row: ERRORS.SESSION_REQUIRED });
-  else ok(call, { ticket: tickets.issue(principal, clock.nowMs()), expires_in: TICKET_SEC });
+  const session = sessionOf(call.principal);
+  if (session === null) refuse(call, { row: ERRORS.SESSION_REQUIRED });
+  else ok(call, { ticket: tickets.issue(session, clock.nowMs()), expires_in: TICKET_SEC });
 }
 
 function upgrade(call: CallOf<typeof OPEN_STREAM>, deps: StreamDeps): void {
@@ -111,7 +112,7 @@ function holderOf(
 ): AccountPrincipal | null | undefined {
   const { ticket } = call.query;
   const { principal } = call;
-  if (ticket === undefined && principal.kind !== 'session') return isAccount(principal) ? principal : null;
+  if (ticket === undefined && sessionOf(principal) === null) return isAccount(principal) ? principal : null;
   const holder = ticket === undefined || isAccount(principal) ? null : tickets.redeem(ticket, clock.nowMs());
   if (holder !== null) return holder;
   refuse(call, { row: ERRORS.INVALID_TICKET, details: { step: 'ticket' } });

@@ -125,7 +125,6 @@ export class Edge {
       feeds: trading.feeds,
       views: stores.views,
       ...{ engine: trading.engine, outbox: trading.outbox, catalog, clock, log },
-      isInForce: (session, nowMs) => this.userSessions.accessTokens.isInForce(session, nowMs),
       areOrdersUnderway: () => trading.link.inFlight > 0,
       isStandby: () => options.member?.isLeading === false,
       isMember: options.member !== null,

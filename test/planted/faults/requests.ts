@@ -344,8 +344,8 @@ export const REQUEST_FAULTS: readonly Fault[] = [
   {
     name: 'requests on a socket pass without the scope of their route',
     file: 'gateway/http/pipeline.ts',
-    search: 'this.#identity.enter(call, row.route, row.scope, principal)',
-    replace: 'this.#identity.enter(call, row.route, 0, principal)',
+    search: 'this.#identity.enter(call, row, principal)',
+    replace: 'this.#identity.enter(call, { ...row, rights: { ...row.rights, scope: 0, sessionScope: 0 } }, principal)',
     caughtBy: 'test/api/socketOrders.test.ts',
   },
   {
@@ -358,8 +358,8 @@ export const REQUEST_FAULTS: readonly Fault[] = [
   {
     name: 'a key that is revoked while a shared counter is asked stays in force',
     file: 'gateway/http/identity.ts',
-    search: 'if (this.#options.authenticator.isInForce(key)) return',
-    replace: 'if (key !== null) return',
+    search: 'if (this.isInForce(principal, call.startedMs)) return this.#pass',
+    replace: 'if (principal !== null) return this.#pass',
     caughtBy: 'test/api/transportIdentity.test.ts',
   },
   {
@@ -400,8 +400,8 @@ export const REQUEST_FAULTS: readonly Fault[] = [
   {
     name: 'a request over the limit uses up its nonce',
     file: 'gateway/http/identity.ts',
-    search: 'if (!passage) authenticator.giveBack(key, credentials);',
-    replace: 'if (!passage) authenticator.giveBack(key, { ...credentials, nonce: key.keyId });',
+    search: 'if (!passage) this.#giveBack(call, found);',
+    replace: 'if (!passage && call.aborted) this.#giveBack(call, found);',
     caughtBy: 'test/hostile/replay.test.ts',
   },
   {

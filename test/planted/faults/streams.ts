@@ -81,9 +81,9 @@ export const STREAM_FAULTS: readonly Fault[] = [
   },
   {
     name: 'the socket of an expired key stays open',
-    file: 'gateway/stream/stream.ts',
-    search: 'return principal.expiresAtMs === null || principal.expiresAtMs > nowMs;',
-    replace: 'return !principal.revoked;',
+    file: 'gateway/access/keyCredential.ts',
+    search: 'return (key.expiresAtMs === null || key.expiresAtMs > nowMs) && authenticator.isInForce(key);',
+    replace: 'return authenticator.isInForce(key);',
     caughtBy: 'test/api/streamFlow.test.ts',
   },
   {

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { MAX_CONNECTIONS_PER_KEY } from '../../../gateway/access/keyCredential.ts';
+import { MAX_CONNECTIONS_OF_SESSIONS } from '../../../gateway/access/sessionCredential.ts';
 import { LIMIT_CLASSES, TIER_LIMITS } from '../../../gateway/base/classes.ts';
 import { parseConfig } from '../../../gateway/base/config.ts';
 import { MAX_MARKETS } from '../../../gateway/stream/frames.ts';
@@ -31,7 +33,7 @@ test('the limits of the stream', () => {
   const kib = stream.MAX_MESSAGE_BYTES / 1024;
   says(
     'rate-limits',
-    `${stream.MAX_CONNECTIONS_PER_KEY} a key, ${stream.MAX_CONNECTIONS_OF_SESSIONS} for all sessions of an account`,
+    `${MAX_CONNECTIONS_PER_KEY} a key, ${MAX_CONNECTIONS_OF_SESSIONS} for all sessions of an account`,
     `${stream.MAX_MESSAGES_PER_SECOND} a second, ${kib} KiB each`,
   );
   says(
@@ -41,6 +43,6 @@ test('the limits of the stream', () => {
     `nothing came from you for ${stream.IDLE_CLOSE_MS / 1000} seconds`,
     `more than ${stream.MAX_BUFFERED_BYTES / 1024 ** 2} MiB waited for you`,
     `The last ${REPLAY_PRIVATE.toLocaleString('en')} frames are kept`,
-    `${stream.MAX_CONNECTIONS_PER_KEY} connections a key, ${MAX_MARKETS} markets a connection`,
+    `${MAX_CONNECTIONS_PER_KEY} connections a key, ${MAX_MARKETS} markets a connection`,
   );
 });

@@ -39,7 +39,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'gateway/shardlink', own: 'base http', shared: 'base crypto records wire' },
   { room: 'gateway/web', own: 'http', shared: 'api base client crypto' },
   { room: 'gateway/markets', own: 'base http shardlink', shared: 'api base chain crypto records tables wire' },
-  { room: 'gateway/account', own: 'base http markets shardlink', shared: 'api base crypto records tables wire' },
+  { room: 'gateway/account', own: 'access base http markets shardlink', shared: 'api base crypto records tables wire' },
   { room: 'gateway/chain', own: 'account base http markets shardlink', shared: 'api base chain crypto wire' },
   { room: 'gateway/fiat', own: 'account base http', shared: 'api base chain crypto records wire' },
   { room: 'gateway/trading', own: 'account base http markets shardlink', shared: 'api base records tables wire' },
@@ -48,7 +48,7 @@ export const ROOMS: readonly Room[] = [
     own: 'access account base chain http markets shardlink',
     shared: 'api base crypto records wire',
   },
-  { room: 'gateway/stream', own: 'base http markets shardlink trading', shared: 'api base tables wire' },
+  { room: 'gateway/stream', own: 'access base http markets shardlink trading', shared: 'api base tables wire' },
   { room: 'gateway/programs', own: 'http stream', shared: 'base chain client crypto' },
   { room: 'gateway/front', own: 'access base http markets shardlink trading', shared: 'base crypto wire' },
   {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { covers, isRole } from '../../../../gateway/base/roles.ts';
-import { isForOperators, requiredRole } from '../../../../gateway/http/spec.ts';
+import { isForOperators, rightsOf } from '../../../../gateway/http/spec.ts';
 import { OPERATOR_ROLES } from '../../../../shared/api/operators.ts';
 
 test('every role may read, a superuser may do everything, and no other role does the work of another', () => {
@@ -25,7 +25,7 @@ test('a route that names a role is for operators; names from the prototype of an
   const spec = { method: 'GET', path: '/x', summary: '', limit: 'unlisted', answers: {} } as const;
   for (const access of OPERATOR_ROLES) {
     assert.equal(isForOperators({ ...spec, access }), true);
-    assert.equal(requiredRole({ ...spec, access }), access);
+    assert.equal(rightsOf({ ...spec, access }).role, access);
   }
   assert.equal(isForOperators({ ...spec, access: 'read:account' }), false);
   assert.equal(isRole('constructor'), false);

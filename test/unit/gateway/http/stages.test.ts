@@ -29,6 +29,7 @@ const stages = new Stages(
   {
     config: { trustProxy: null },
     authenticator: new Authenticator({ find: () => undefined }, new NonceMemory(0, NONE_AHEAD)),
+    administrators: { identify: () => null },
     limiter: null,
     clock: new ManualClock(0),
     idempotency: { isDiskFull: false, tryHold: () => 'held', release: () => {} },

@@ -1,6 +1,8 @@
 /** The limits of the stream as RULES.md 8.2, 8.11, 8.12, 8.14 and 8.16 state them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { KEY_CREDENTIAL } from '../../../../gateway/access/keyCredential.ts';
+import { SESSION_CREDENTIAL } from '../../../../gateway/access/sessionCredential.ts';
 import * as ofOrders from '../../../../gateway/stream/entryLimits.ts';
 import * as limits from '../../../../gateway/stream/limits.ts';
 import { ANONYMOUS, KEYED, ReplayBudgets } from '../../../../gateway/stream/replayBudgets.ts';
@@ -14,8 +16,6 @@ test('the limits and intervals are those of the rules', () => {
     { ...limits },
     {
       STREAM_PATH: '/v1/ws',
-      MAX_CONNECTIONS_PER_KEY: 5,
-      MAX_CONNECTIONS_OF_SESSIONS: 20,
       MAX_CONNECTIONS_PER_ADDRESS: 20,
       MAX_MESSAGE_BYTES: 16 * KIB,
       MAX_MESSAGES_PER_SECOND: 20,
@@ -27,6 +27,7 @@ test('the limits and intervals are those of the rules', () => {
       CLOSE: { GOING_AWAY: 1001, POLICY: 1008, INTERNAL: 1011, TRY_AGAIN_LATER: 1013 },
     },
   );
+  assert.deepEqual([KEY_CREDENTIAL.mostSockets, SESSION_CREDENTIAL.mostSockets], [5, 20]);
   assert.deepEqual({ ...ofOrders }, { MAX_ORDER_MESSAGE_BYTES: 64 * KIB, MAX_ORDERS_IN_FLIGHT: 1024 });
   assert.deepEqual(KEYED, { stockBytes: 64 * MIB, bytesPerSecond: 16 * MIB });
   assert.deepEqual(ANONYMOUS, { stockBytes: 8 * MIB, bytesPerSecond: MIB });

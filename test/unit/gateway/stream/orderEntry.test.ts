@@ -26,6 +26,7 @@ class Rig {
       ...callHost(),
       rowOf: () => ({}) as RouteRow,
       runLoggedIn: (call) => void this.waiting.push(call),
+      isInForce: () => true,
     };
     this.#entry = new OrderEntry({ calls: () => calls, clock });
     const nowMs = (): number => clock.nowMs();
