@@ -32,7 +32,7 @@ type Conversion = typeof MOVEMENT.SPLIT | typeof MOVEMENT.MERGE;
 const CONVERT = {
   method: 'POST',
   access: 'trade:orders',
-  placing: true,
+  risk: 'taken',
   idempotency: EXT_ROUTE.CONVERT,
   params: ID_PARAM,
   body: CONVERSION,
@@ -60,7 +60,7 @@ const MERGE = {
   path: '/v1/markets/:id/merge',
   id: 'mergeTokens',
   summary: 'Turns as many Yes and No tokens back into USDC.',
-  reducing: true,
+  risk: 'reduced',
   errors: ['MARKET_NOT_FOUND', 'ACCOUNT_FROZEN', ...CONVERT_ERRORS],
 } as const satisfies RouteSpec;
 

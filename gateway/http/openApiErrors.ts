@@ -92,7 +92,7 @@ export const ERROR_SCHEMAS = {
 
 /** Every error that a route can answer, in the order of precedence. */
 export function errorsOf(route: FullSpec): readonly ErrorKey[] {
-  const { access, placing, reducing } = route;
+  const { access, risk } = route;
   const isSigned = access !== 'public' && !isForOperators(route);
   const keys = new Set<ErrorKey>(['PAYLOAD_TOO_LARGE', 'MALFORMED_REQUEST', 'INTERNAL_ERROR']);
   const add = (isThere: unknown, ...more: readonly ErrorKey[]): void => {
@@ -103,9 +103,9 @@ export function errorsOf(route: FullSpec): readonly ErrorKey[] {
   add(isSigned || route.strictKey, ...IDENTITY_ERRORS);
   add(isForOperators(route), ...OPERATOR_ERRORS);
   add(!isForOperators(route), 'TWO_CREDENTIALS');
-  add(placing, 'PLATFORM_PAUSED', 'SETTLEMENT_UNHEALTHY');
+  add(risk !== undefined, 'PLATFORM_PAUSED', 'SETTLEMENT_UNHEALTHY');
   add(changesSomething(route), 'NOT_MATCHING_LEADER', 'ENGINE_BUSY', 'OUTCOME_UNKNOWN');
-  add(placing && !reducing, 'TRADING_TIMEOUT_ACTIVE');
+  add(risk === 'taken', 'TRADING_TIMEOUT_ACTIVE');
   add(route.idempotency, 'IDEMPOTENCY_KEY_MALFORMED', 'IDEMPOTENCY_KEY_PAYLOAD_MISMATCH');
   add(route.idempotency, 'IDEMPOTENCY_KEY_IN_PROGRESS', 'OUTCOME_UNKNOWN');
   add(route.keepsKey, 'IDEMPOTENCY_KEY_MALFORMED', 'IDEMPOTENCY_KEY_PAYLOAD_MISMATCH');

@@ -38,7 +38,7 @@ export class RequestCounts {
   count(route: RouteSpec | null, status: number, refusedAs: ErrorRow | null = null): void {
     if (refusedAs !== null) this.addRefusals(refusedAs.code, 1);
     this.add(route, status, 1);
-    if (route?.placing !== true) return;
+    if (route?.risk === undefined) return;
     if (refusedAs === null) this.placed.taken += Number(status !== NO_STATUS && status < FIRST_ERROR_STATUS);
     else if (OWN_CAUSES.has(refusedAs)) this.#turnAway(refusedAs.code);
   }

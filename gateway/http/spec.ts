@@ -48,10 +48,11 @@ export type RouteSpec = Readonly<{
   hasForeignHeaders?: true;
   /** The route accepts the X-SVC-DEADLINE header. */
   hasDeadline?: boolean;
-  /** True if the request takes new risk, so it is refused while the platform is paused; cancels do not. */
-  placing?: boolean;
-  /** A placing route that only reduces risk: a trading timeout of the account does not block it. */
-  reducing?: boolean;
+  /**
+   * Orders and full sets change what an account risks, so both are refused while the platform is paused; cancels are
+   * not. `reduced`: the request never takes new risk, and a trading timeout of the account does not block it.
+   */
+  risk?: 'taken' | 'reduced';
   /**
    * An exception for a request that was signed before the exchange started, or at a time that has come again since its
    * clock was set back (RULES.md 4.3). `carriedOut`: it is carried out, because a repeat has no effect. `whileSetBack`:

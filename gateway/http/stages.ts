@@ -133,22 +133,23 @@ export class Stages {
 
   /** True if the exchange accepts new risk and new data now; false if the call was refused. */
   #admits(call: Call, route: FullSpec): boolean {
-    const { placing, storing } = route;
+    const { risk, storing } = route;
+    const isTrading = risk !== undefined;
     const { isPaused, placingRefusal, isDiskLow } = this.#options;
-    const refusal = placing ? placingRefusal() : null;
+    const refusal = isTrading ? placingRefusal() : null;
     const timeoutEndMs = this.#timeoutEndMs(call, route);
-    if (placing && isPaused()) refuse(call, { row: ERRORS.PLATFORM_PAUSED });
+    if (isTrading && isPaused()) refuse(call, { row: ERRORS.PLATFORM_PAUSED });
     else if (refusal !== null) refuse(call, { row: refusal });
     else if (timeoutEndMs > 0) {
       const retryAfterSec = Math.ceil((timeoutEndMs - call.startedMs) / 1000);
       refuse(call, { row: ERRORS.TRADING_TIMEOUT_ACTIVE, retryAfterSec });
-    } else if ((placing || storing) && isDiskLow()) refuse(call, DISK_LOW);
+    } else if ((isTrading || storing) && isDiskLow()) refuse(call, DISK_LOW);
     else return true;
     return false;
   }
 
-  #timeoutEndMs({ principal, startedMs }: Call, { placing, reducing }: FullSpec): number {
-    if (!placing || reducing || !isAccount(principal)) return 0;
+  #timeoutEndMs({ principal, startedMs }: Call, { risk }: FullSpec): number {
+    if (risk !== 'taken' || !isAccount(principal)) return 0;
     return this.#options.timeoutEndMs(principal.accountIndex, startedMs);
   }
 

@@ -56,7 +56,7 @@ const PLACE_BATCH = {
   summary: 'Places up to 15 orders; each succeeds or fails by itself.',
   limit: 'placeBatch',
   idempotency: EXT_ROUTE.BATCH,
-  placing: true,
+  risk: 'taken',
   hasDeadline: true,
   body: BATCH_PLACE,
   documentedBody: BATCH_PLACE_DOCUMENTED,

@@ -31,7 +31,7 @@ type PlacingDeps = { readonly sender: OrderSender };
 const PLACING = {
   access: 'trade:orders',
   limit: 'placeOrder',
-  placing: true,
+  risk: 'taken',
   hasDeadline: true,
 } as const;
 

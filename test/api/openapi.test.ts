@@ -182,7 +182,7 @@ test('the refusals of the stages follow from the declaration of a route', () => 
     access: 'trade:orders',
     limit: 'placeOrder',
     idempotency: 1,
-    placing: true,
+    risk: 'taken',
     body: PLACEMENT,
     answers: {},
     errors: ['DUPLICATE_ORDER'],

@@ -93,7 +93,7 @@ export const ROUTES: Route[] = [
     path: '/v1/orders',
     access: 'trade:orders',
     limit: 'placeOrder',
-    placing: true,
+    risk: 'taken',
     idempotency: EXT_ROUTE.PLACE,
     body: ECHO_BODY,
     handler: (call) => wait(call),

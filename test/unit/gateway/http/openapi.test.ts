@@ -25,7 +25,7 @@ const spec = (method: FullSpec['method'], path: string, access: FullSpec['access
 
 const PLACE = spec('POST', '/v1/orders/:hash/amend-it', 'trade:orders', {
   limit: 'placeOrder',
-  placing: true,
+  risk: 'taken',
   hasDeadline: true,
   idempotency: 1,
   params: { hash: TEXT },
@@ -274,7 +274,7 @@ test('the refusals of a route are those of the stages that it passes, and its ow
     assert.ok(placing.includes(key), key);
   }
   assert.ok(!placing.includes('INVALID_ADMIN_TOKEN'));
-  const reducing = besides({ ...PLACE, reducing: true });
+  const reducing = besides({ ...PLACE, risk: 'reduced' });
   assert.deepEqual(
     reducing,
     placing.filter((key) => key !== 'TRADING_TIMEOUT_ACTIVE'),

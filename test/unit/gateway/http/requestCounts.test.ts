@@ -5,7 +5,7 @@ import { NO_STATUS, RequestCounts } from '../../../../gateway/http/requestCounts
 import type { RouteSpec } from '../../../../gateway/http/spec.ts';
 import { ERRORS, type ErrorRow } from '../../../../shared/base/errors.ts';
 
-const PLACE = { method: 'POST', path: '/v1/orders', placing: true } as RouteSpec;
+const PLACE = { method: 'POST', path: '/v1/orders', risk: 'taken' } as RouteSpec;
 const READ = { method: 'GET', path: '/v1/time' } as RouteSpec;
 
 function countsOf(calls: readonly (readonly [RouteSpec | null, number, ErrorRow | null])[]) {

@@ -14,7 +14,7 @@ function rowOf(name: string): Route {
 }
 
 test('a pause refuses what takes new risk, and a trading timeout lets a merge pass (9.7, 11.2)', () => {
-  const placing = [...ROUTES].filter(([, route]) => route.placing).map(([name]) => name);
+  const placing = [...ROUTES].filter(([, route]) => route.risk !== undefined).map(([name]) => name);
   for (const name of [
     'POST /v1/orders',
     'POST /v1/orders/batch',
@@ -24,7 +24,7 @@ test('a pause refuses what takes new risk, and a trading timeout lets a merge pa
     'POST /v1/markets/:id/merge',
   ]) {
     assert.ok(placing.includes(name), name);
-    assert.equal(rowOf(name).reducing === true, name.endsWith('/merge'), name);
+    assert.equal(rowOf(name).risk === 'reduced', name.endsWith('/merge'), name);
   }
   // The ways out of a risk stay open.
   for (const name of placing) assert.doesNotMatch(name, /^DELETE|^GET|claim|heartbeat|withdrawals/);
@@ -52,8 +52,8 @@ test('what adds to the stored data is refused while the disk is nearly full, and
   ]) {
     assert.equal(rowOf(name).storing, true, name);
   }
-  for (const [name, { storing, placing }] of ROUTES) {
-    if (storing || placing)
+  for (const [name, { storing, risk }] of ROUTES) {
+    if (storing || risk !== undefined)
       assert.doesNotMatch(name, /^DELETE|^GET|withdrawals|\/claim|resolve|settle|pause|state$/, name);
   }
 });
