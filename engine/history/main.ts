@@ -16,6 +16,11 @@ import { HistoryWriter } from './writer.ts';
 const SLICE_RECORDS = 2000;
 /** Time for which records are collected. */
 const LINGER_MS = 1000;
+/**
+ * Time without a record after which the clock of the machine may end a day. The first start of the demo makes records
+ * of the days before it, so that clock alone does not say that a day is over.
+ */
+const IDLE_MS = 60_000;
 
 stepBack(NICE_IDLER);
 const options: HistoryOptions = workerData;
@@ -25,6 +30,8 @@ const say = (message: HistoryMessage): void => parentPort?.postMessage(message);
 const lock = new HistoryLock(options.historyDir);
 process.once('exit', () => lock.release());
 const { keys, journalPaths, directory, historyDir } = await ShardKey.forAll(options);
+/** By shard: when a record last came. */
+const movedMs = journalPaths.map(() => systemClock.nowMs());
 const writer = new HistoryWriter({
   ...{ historyDir, journalPaths, keys, directory },
   onMadeAnew: (path) => say({ news: `the history goes on with another ${path}: it is of another history` }),
@@ -47,10 +54,10 @@ function follow(shard: number, committed: number): boolean {
   const own = writer.shard(shard);
   // Read before the journal is: a command of a day that is over by now comes no more.
   const nowMs = systemClock.nowMs();
-  own.follow(committed, SLICE_RECORDS);
+  if (own.follow(committed, SLICE_RECORDS) > 0) movedMs[shard] = nowMs;
   const { sequence, timeMs } = own.followed;
   const isBehind = sequence < committed;
-  if (!isBehind) own.passed(nowMs);
+  if (!isBehind && nowMs - movedMs[shard] >= IDLE_MS) own.passed(nowMs);
   progress.setHistoryAt(shard, sequence, timeMs);
   progress.setRecorded(shard, own.keptSequence);
   return isBehind;

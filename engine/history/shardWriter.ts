@@ -2,8 +2,8 @@
  * Follows the journal of one shard into its spool, and keeps where it is. Owner: the history thread.
  *
  * Invariants:
- *   SHARDWRITER-1  A checkpoint stands at the first record of an hour, where nothing waits for its piece: whatever ends
- *                  the thread, the next one continues there and writes the same bytes.
+ *   SHARDWRITER-1  A checkpoint stands at the first record of an hour, where every piece ends: whatever ends the
+ *                  thread, the next one continues there and writes the same bytes.
  *   SHARDWRITER-2  The journal is trimmed only up to what a checkpoint has on the disk.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -20,6 +20,8 @@ import { type KeptMarket, type KeptOrder, ShardHistory } from './shardHistory.ts
 import { Spool, type SpoolLengths } from './spool.ts';
 
 const CHECKPOINT_FORMAT = 1;
+/** A checkpoint syncs each file of the hour: a quiet hour is not worth one. */
+const CHECKPOINT_RECORDS = 10_000;
 /** A command of a day comes no later than this after its end. */
 const LATE_MS = 60_000;
 
@@ -61,6 +63,7 @@ export class ShardWriter {
   #before: JournalHead;
   #through = 0;
   #keptSequence = 0;
+  #keptThrough = 0;
   #timeMs = 0;
   #dayMs = 0;
   /** False until the first day since history began has ended, if it began after the start of that day. */
@@ -154,6 +157,8 @@ export class ShardWriter {
     const dayMs = bucketOf(timeMs, DAY_MS);
     const isFirst = this.#dayMs === 0;
     this.#history.endMinutes(hourMs);
+    const isDue = dayMs > this.#dayMs || this.#through - this.#keptThrough >= CHECKPOINT_RECORDS;
+    if (!isDue) return this.#spool.flush();
     let lengths = isFirst ? {} : this.#spool.sync();
     if (dayMs > this.#dayMs) {
       if (!isFirst) this.#isWhole = true;
@@ -188,6 +193,7 @@ export class ShardWriter {
     mkdirSync(this.folder, { recursive: true });
     replaceFile(this.#checkpointPath, `${lines.join('\n')}\n`);
     this.#keptSequence = sequence;
+    this.#keptThrough = this.#through;
   }
 
   get #checkpointPath(): string {
@@ -213,6 +219,7 @@ export class ShardWriter {
     this.#isWhole = isWhole;
     Object.assign(this.days, days);
     this.#keptSequence = head.sequence;
+    this.#keptThrough = through;
     for (const market of markets) this.#history.keepMarket(market);
     for (const order of orders) this.#history.keepOrder(order);
     this.#history.beginDay(dayMs);

@@ -63,13 +63,13 @@ export class Spool {
     }
     piece.text += line;
     this.#length += line.length;
-    if (this.#length >= MOST_LENGTH) this.#flush();
+    if (this.#length >= MOST_LENGTH) this.flush();
     else if (piece.text.length >= PIECE_LENGTH) this.#write(name, piece);
   }
 
   /** Makes all rows durable. @returns the lengths for a checkpoint */
   sync(): SpoolLengths {
-    this.#flush();
+    this.flush();
     for (const name of this.#unsynced) syncFile(join(this.#folder, this.#day, name));
     const folders = new Set([...this.#unsynced].map((name) => name.slice(0, name.indexOf('/'))));
     for (const market of folders) syncDirectory(join(this.#folder, this.#day, market));
@@ -78,7 +78,8 @@ export class Spool {
     return { ...this.#lengths };
   }
 
-  #flush(): void {
+  /** Ends every piece. */
+  flush(): void {
     for (const [name, piece] of this.#pieces) this.#write(name, piece);
     this.#pieces.clear();
     this.#length = 0;

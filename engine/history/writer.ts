@@ -51,6 +51,7 @@ export class HistoryWriter {
     if (shards.length < this.#shards.length) return [];
     const days = new Set(shards.flatMap(({ days }) => Object.keys(days)));
     const past = [...days].filter((day) => shards.every((writer) => writer.isPast(dayStartMs(day)))).sort();
+    const published: string[] = [];
     for (const name of past) {
       const parts = shards.flatMap((writer) => {
         const day = writer.days[name];
@@ -59,10 +60,11 @@ export class HistoryWriter {
       });
       if (parts.some(({ markets }) => markets.length > 0)) {
         await new DayFiles(this.#historyDir, join(this.#working, 'publishing'), name).publish(parts);
+        published.push(name);
       }
       for (const writer of shards) writer.forget(name);
     }
-    return past;
+    return published;
   }
 
   close(): void {
