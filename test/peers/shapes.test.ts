@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/freePort.ts';
 import { PolymarketBot, PolymarketSocket } from '../support/polymarketBot.ts';
 import { startFacade } from '../support/polymarketRig.ts';
 import { type Json, sharedServer } from '../support/server.ts';
@@ -232,8 +233,10 @@ test('keys, accounts and the names of orders are there after a restart', async (
 });
 
 test('a port belongs to one of these programs: clients of another never come to it', async () => {
-  const other = await startFacade({ after }, server);
-  await assert.rejects(startFacade({ after }, server, {}, ':memory:', Number(new URL(other.host).port)), /is taken/);
+  // A port that the system has chosen is never shared.
+  const port = await freePort();
+  await startFacade({ after }, server, {}, ':memory:', port);
+  await assert.rejects(startFacade({ after }, server, {}, ':memory:', port), /is taken/);
 });
 
 test('accounts are opened up to the most, and none where money is not play money', async () => {
