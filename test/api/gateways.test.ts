@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { Agent, get, request } from 'node:http';
+import { Agent } from 'node:http';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import type { BookSides } from '../../shared/api/books.ts';
 import { fileScope } from '../support/fileScope.ts';
+import { requestOver } from '../support/keptAlive.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { StreamClient } from '../support/streamClient.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
@@ -21,11 +22,9 @@ const market = await makeMarket(server);
 
 /** A read over the only connection of the agent, which some thread has. */
 async function readBook(agent: Agent, path: string): Promise<BookSides> {
-  const [answer] = await once(get(server.baseUrl + path, { agent }), 'response');
-  let text = '';
-  for await (const part of answer.setEncoding('utf8')) text += part;
-  assert.equal(answer.statusCode, 200, text);
-  return JSON.parse(text);
+  const { status, body } = await requestOver(agent, server.baseUrl + path);
+  assert.equal(status, 200, body);
+  return JSON.parse(body);
 }
 
 /** The values of a metric of each thread. */
@@ -99,13 +98,8 @@ class Connections {
     return Promise.all(
       this.agents.map(async (agent, index) => {
         const { headers, body } = prepare(index);
-        const length = body === '' ? {} : { 'content-length': String(Buffer.byteLength(body)) };
-        const sent = request(to.baseUrl + path, { agent, method, headers: { ...headers, ...length } });
-        sent.end(body);
-        const [answer] = await once(sent, 'response');
-        let text = '';
-        for await (const part of answer.setEncoding('utf8')) text += part;
-        return { status: answer.statusCode, code: text === '' ? null : (JSON.parse(text).code ?? null) };
+        const answer = await requestOver(agent, to.baseUrl + path, { method, headers, body });
+        return { status: answer.status, code: answer.body === '' ? null : (JSON.parse(answer.body).code ?? null) };
       }),
     );
   }

@@ -3,10 +3,11 @@
  * their answers have to be equal (RULES.md 6.13).
  */
 import { createHmac, randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { Agent, type IncomingMessage, request } from 'node:http';
+import { Agent } from 'node:http';
 import type { TestContext } from 'node:test';
+import { errorMessage } from '../../shared/base/thrown.ts';
 import { AUTH_HEADER, stringToSignV1 } from '../../shared/crypto/hmac.ts';
+import { type Answered, requestOver } from './keptAlive.ts';
 import type { Random } from './random.ts';
 import { type Scope, startServer, type TestServer } from './server.ts';
 import { makeMarket, makeTrader, type Trader } from './traders.ts';
@@ -18,7 +19,7 @@ const LAST_LINES = 5;
 
 type Market = Awaited<ReturnType<typeof makeMarket>>;
 export type Sent = { method: string; path: string; headers: Record<string, string | string[]>; body: string };
-export type Got = { readonly status: number; readonly head: Record<string, unknown>; readonly body: string };
+export type Got = Answered;
 type Change = (sent: Sent, random: Random) => void;
 
 /** One exchange with its traders, and connections that its threads have between them. */
@@ -55,16 +56,14 @@ export class Side {
 
   async send({ method, path, headers, body }: Sent, connection: number): Promise<Got> {
     const agent = this.agents[connection % CONNECTIONS]!;
-    const length = body === '' ? {} : { 'content-length': String(Buffer.byteLength(body)) };
-    const sent = request(this.server.baseUrl + path, { agent, method, headers: { ...length, ...headers } });
-    sent.end(body);
-    const [answer]: IncomingMessage[] = await once(sent, 'response').catch((cause: Error) => {
+    try {
+      return await requestOver(agent, this.server.baseUrl + path, { method, headers, body });
+    } catch (cause) {
       const said = this.server.stderr.slice(-LAST_LINES).join('\n');
-      throw new Error(`${method} ${path} ${JSON.stringify(headers)} ${body}: ${cause.message}\n${said}`, { cause });
-    });
-    let text = '';
-    for await (const part of answer!.setEncoding('utf8')) text += part;
-    return { status: answer!.statusCode!, head: answer!.headers, body: text };
+      throw new Error(`${method} ${path} ${JSON.stringify(headers)} ${body}: ${errorMessage(cause)}\n${said}`, {
+        cause,
+      });
+    }
   }
 
   /** Calls that the fronts have prepared. */
