@@ -22,11 +22,12 @@ import { ORDER_WEIGHT, SPLIT_WEIGHT } from './exactBound.ts';
 import { refuseFloor, refuseNonce } from './floorRaising.ts';
 import { refuseGroupCommand } from './groupLimits.ts';
 import { freedBy, leftOf, sellsAllLots } from './holdings.ts';
+import { nameForgotten, refuseLate } from './lateOrders.ts';
 import { LookAhead } from './lookAhead.ts';
 import { refuseMarketEnd, refuseMarketPatch } from './marketRefusals.ts';
 import { debitOf } from './moving.ts';
 import { groupIn } from './orderCommand.ts';
-import { onlyShrinks, refuseStage } from './stages.ts';
+import { refuseStage } from './stages.ts';
 import type { ShardState } from './state.ts';
 import { refuseUnwinding } from './unwinding.ts';
 
@@ -35,12 +36,10 @@ const {
   ANY_COMMAND,
   CANCEL_TOMBSTONE,
   COMMAND,
-  EXTENDED_PLACE,
   NO_GROUP,
   NO_MARKET,
   ORDER_NONCE_KEPT,
   PLACE_BIT_AUTHORIZED,
-  PLACE_BIT_CLIENT_ID_TAKEN,
   PLACE_BIT_EXTENDED,
   PLACE_BIT_POST_ONLY,
   PLACE_BIT_TOO_MANY_OPEN,
@@ -196,12 +195,11 @@ export class Admission {
 
   /** All refusals of an order that do not depend on funds or on the book. Fills in its grid and its reservation. */
   #checkOrder(words: Uint32Array, bytes: Uint8Array, word: number, admitted: Admitted): number {
-    const { groups, hashes, markets, tombstones } = this.#state;
+    const { groups, hashes } = this.#state;
     const kind = words[word + PLACE.kind];
     const bits = kindBits(kind);
     const isExtended = (bits & PLACE_BIT_EXTENDED) !== 0;
     assert(isExtended === words[word] > PLAIN_PLACE_BYTES, 'admission: a command is as long as it says');
-    const expirationSec = readSafe(words, word + PLACE.expirationSec);
     const feeBps = words[word + PLACE.feeBps];
     this.#checks.writeHash(words, bytes, word);
     const account = words[word + ANY_COMMAND.account];
@@ -210,17 +208,12 @@ export class Admission {
     // This precedes every check of state that may have changed: a client that lost the answer for a resting order must
     // read "duplicate".
     if (hashes.has(words, word + PLACE.hash)) return E.DUPLICATE_ORDER;
-    if (tombstones.has(words, word)) return E.ORDER_TOMBSTONED;
-    if (isExtended && this.#isLate(readSafe(words, word + EXTENDED_PLACE.deadlineMs))) return E.DEADLINE_PASSED;
-    if ((bits & PLACE_BIT_CLIENT_ID_TAKEN) !== 0) return E.DUPLICATE_CLIENT_ORDER_ID;
-
-    const market = markets.get(words[word + ANY_COMMAND.market]);
-    if (market === undefined) return E.MARKET_NOT_FOUND;
-    if (market.status !== MARKET_STATUS.ACTIVE) return E.MARKET_NOT_ACTIVE;
-    if (market.stage === STAGE.CANCEL_ONLY && !onlyShrinks(this.#state, market, words, word, admitted))
-      return E.CANCEL_ONLY_PHASE;
-    if (expirationSec !== 0 && expirationSec * 1000 <= readSafe(words, word + ANY_COMMAND.timeMs))
-      return E.ORDER_EXPIRED;
+    const late = refuseLate(this.#state, this.arrivedMs, words, word, admitted);
+    if (late !== OK) {
+      nameForgotten(this.#state, this.#checks, words, bytes, word, admitted);
+      return late;
+    }
+    const market = this.#marketOf(words, word);
     const offGrid = fillTerms(market, words, word, admitted);
     if (offGrid !== OK) return offGrid;
     const isBuy = kindSide(kind) === SIDE.BUY;
@@ -259,10 +252,6 @@ export class Admission {
     const market = this.#state.markets.get(words[word + ANY_COMMAND.market]);
     assert(market !== undefined, 'admission: the market of the order was looked up before');
     return market;
-  }
-
-  #isLate(deadlineMs: number): boolean {
-    return deadlineMs !== 0 && deadlineMs < this.arrivedMs;
   }
 
   /** The reservation of the order to be replaced counts as available. */

@@ -10,7 +10,7 @@ import * as commands from '../../shared/wire/commands.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import type { Market } from '../book/market.ts';
 import * as rows from '../book/orders.ts';
-import { hourAfterSec } from '../book/retention.ts';
+import { hourAfterSec, hourOfMs } from '../book/retention.ts';
 import type { Admitted } from './admitted.ts';
 import { NOT_STOPPED } from './matcher.ts';
 import { keepsNonce } from './rules.ts';
@@ -164,6 +164,7 @@ export class Placing {
   #remember(market: Market, words: Uint32Array, word: number, account: number): void {
     const { digest, hashes } = this.#state;
     const hash = word + PLACE.hash;
+    hashes.retention.reach(hourOfMs(readSafe(words, word + ANY_COMMAND.timeMs)));
     hashes.insert(words, hash, account, market.index, hourAfterSec(readSafe(words, word + PLACE.expirationSec)));
     digest.hashAccepted(words, hash, account);
   }

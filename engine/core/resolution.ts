@@ -44,7 +44,9 @@ export function closeOrders(state: ShardState, market: Market, most: number, tim
   if (market.openOrders > 0) return closed;
   market.isClosing = false;
   markets.endings.remove(market);
-  if (market.decision !== UNDECIDED) takeEffect(market, timeMs);
+  if (market.decision === UNDECIDED) return closed;
+  takeEffect(market, timeMs);
+  state.hashes.retention.decide(market.index);
   return closed;
 }
 

@@ -4,7 +4,7 @@
  * Owner: the shard thread.
  */
 import { assert } from '../../shared/base/assert.ts';
-import { STAGE } from '../../shared/base/codes.ts';
+import { isDecided, STAGE } from '../../shared/base/codes.ts';
 import { OpenOrderIndex } from '../../shared/base/openOrderIndex.ts';
 import type { Balances } from '../../shared/wire/balances.ts';
 import { RecordBuffer } from '../../shared/wire/record.ts';
@@ -167,6 +167,7 @@ export class ShardState {
       openOrders.insert(orders.signed.words, slot);
       digest.order(slot);
     }
+    for (const { index, status } of this.markets.all()) if (isDecided(status)) this.hashes.retention.decide(index);
     for (let account = 0; account < ledger.accountCapacity; account++) digest.account(account);
     for (let row = 0; row < ledger.positions.count; row++) digest.position(row);
     this.exactBound?.rebuild();

@@ -52,6 +52,8 @@ import { publish, runTurns } from './turns.ts';
 
 /** Time between two messages to the gateway about the newest row. */
 const POST_HEAD_MS = 10_000;
+/** Hashes that a shard looks at beside its commands, to forget those that it may. */
+const SWEPT_BETWEEN = 1 << 12;
 /** Time between two looks at the memory of the checkpointer. */
 const REPORT_MEMORY_MS = 10_000;
 
@@ -107,6 +109,7 @@ async function serve(options: ShardOptions, tools: Tools, isRehearsal = false): 
     progress.setReserveBytes(shard, journal.reserveLeftBytes());
     checks.counts.report(meters);
     meters.set('ordersEver', engine.state.hashes.size);
+    engine.state.hashes.sweep(SWEPT_BETWEEN);
     heads?.postIfDue(head);
     memory.reportIfDue();
   };

@@ -1,5 +1,6 @@
 /** One order of an account, and the row that all order queries read. Runs in a thread of the query pool. */
 import type Database from 'better-sqlite3';
+import { ORDER_STATUS } from '../../shared/base/codes.ts';
 import { bytesToUuid } from '../../shared/base/hex.ts';
 import { type OrderFacts, type OrderRecord, orderRecord } from '../../shared/base/orderMath.ts';
 import { ENTRY_BYTES, idsIn, PREFIX_BYTES } from '../../shared/tables/orderHashes.ts';
@@ -44,26 +45,42 @@ const FIND_ENTRIES = `
 
 export class OrderQueries {
   readonly #byId: Database.Statement<[Uint8Array, number, Uint8Array], OrderRow>;
+  readonly #owner: Database.Statement<[Uint8Array], { account: number; hash: Uint8Array; status: number }>;
   readonly #entries: Database.Statement<[Uint8Array, Uint8Array], Uint8Array>;
   readonly #tail: Database.Statement<[], Uint8Array>;
 
   constructor(db: Database.Database) {
     this.#byId = db.prepare(`${SELECT_ORDER} WHERE id = ? AND account = ? AND hash = ?`);
+    this.#owner = db.prepare('SELECT account, hash, status FROM orders WHERE id = ?');
     this.#entries = db.prepare<[Uint8Array, Uint8Array], Uint8Array>(FIND_ENTRIES).pluck();
     this.#tail = db.prepare<[], Uint8Array>('SELECT entries FROM order_hash_tail').pluck();
   }
 
-  /** An entry that moves from the tail into the index is seen in exactly one of them: both reads are of one moment. */
   #find(account: number, hash: Uint8Array): OrderRow | null {
-    const last = new Uint8Array(ENTRY_BYTES).fill(0xff);
-    last.set(hash.subarray(0, PREFIX_BYTES));
-    for (const entries of [this.#entries.all(hash.subarray(0, PREFIX_BYTES), last), this.#tail.all()].flat()) {
-      for (const id of idsIn(entries, hash)) {
-        const row = this.#byId.get(id, account, hash);
-        if (row !== undefined) return row;
-      }
+    for (const id of this.#candidates(hash)) {
+      const row = this.#byId.get(id, account, hash);
+      if (row !== undefined) return row;
     }
     return null;
+  }
+
+  /** An entry that moves from the tail into the index is seen in exactly one of them: both reads are of one moment. */
+  #candidates(hash: Uint8Array): Uint8Array[] {
+    const last = new Uint8Array(ENTRY_BYTES).fill(0xff);
+    last.set(hash.subarray(0, PREFIX_BYTES));
+    const all = [...this.#entries.all(hash.subarray(0, PREFIX_BYTES), last), ...this.#tail.all()];
+    return all.flatMap((entries) => idsIn(entries, hash));
+  }
+
+  /** True if an order whose hash starts with these bytes was accepted. @param account whose it is, null for any */
+  wasAccepted(start: Uint8Array, account: number | null): boolean {
+    return this.#candidates(start).some((id) => {
+      const row = this.#owner.get(id);
+      if (row === undefined) return false;
+      // One that is open was placed after the shard had looked for it.
+      if (account !== null && (row.account !== account || row.status < ORDER_STATUS.FILLED)) return false;
+      return start.every((byte, at) => row.hash[at] === byte);
+    });
   }
 
   /** Null if the account has no such order; the answer does not reveal whether another account has it. */

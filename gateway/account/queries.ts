@@ -56,13 +56,14 @@ export function prepareAccountQueries(
     tradeSettlement: (task) => trades.settlement(task.account, task.id),
     achievementFacts: (task) => achievements.facts(task),
     nflPart: (task) => achievements.nflPart(task),
+    wasAccepted: (task) => orders.wasAccepted(task.start, task.isOwn ? task.account : null),
   };
 }
 
 function prepareOthers(
   db: Database.Database,
   settlements: ReturnType<typeof settlementsIn>,
-): Omit<AccountQueries, 'achievementFacts' | 'tradeSettlement'> {
+): Omit<AccountQueries, 'achievementFacts' | 'tradeSettlement' | 'wasAccepted'> {
   const movements = new FundMovementQueries(db, settlements);
   const positions = new PositionQueries(db);
   const portfolio = new PortfolioQueries(db);

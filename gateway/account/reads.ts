@@ -31,6 +31,8 @@ export type AccountQueries = {
   statementStart(task: { account: number; fromMs: number }): StatementStart;
   tradeSettlement(task: { account: number; id: Uint8Array }): TradeSettlementRecord | null;
   userPositions(task: PositionsTask): PositionsSlice;
+  /** True if an order whose hash starts with these bytes was accepted, of the account or of any. */
+  wasAccepted(task: { account: number; start: Uint8Array; isOwn: boolean }): boolean;
 };
 
 export type AccountReads = ReadsOfAccount<AccountQueries> & {

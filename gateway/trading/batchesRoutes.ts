@@ -26,6 +26,7 @@ import { MOST_ORDERS, type ScannedBody, scannerOf } from './bodyScanner.ts';
 import { cancelByHash } from './cancellingRoutes.ts';
 import { Order } from './order.ts';
 import { type OrderSender, SentOrder } from './orderSender.ts';
+import { type PastOrders, refusalAfter } from './pastOrders.ts';
 import type { Placed } from './placed.ts';
 import { placedRowText } from './placementResponse.ts';
 import type { PlacementReads } from './reads.ts';
@@ -35,6 +36,7 @@ type BatchDeps = {
   readonly sender: OrderSender;
   readonly views: Views;
   readonly queries: Pick<PlacementReads, 'cancelledWithKey'>;
+  readonly past: PastOrders;
   /** Answers a call whose handler has thrown. */
   readonly onError: (error: unknown, call: Call) => void;
 };
@@ -159,7 +161,7 @@ function placeHandler({ engine, sender }: BatchDeps): Handler<typeof PLACE_BATCH
   };
 }
 
-function cancelHandler({ engine, views, queries, onError }: BatchDeps): Handler<typeof CANCEL_BATCH> {
+function cancelHandler({ engine, views, queries, past, onError }: BatchDeps): Handler<typeof CANCEL_BATCH> {
   const hash = new Uint32Array(HASH_BYTES / 4);
   const hashBytes = new Uint8Array(hash.buffer);
   const report = (code: number, { rows, index, order_hash }: RowOf): void => {
@@ -180,8 +182,21 @@ function cancelHandler({ engine, views, queries, onError }: BatchDeps): Handler<
       onError(error, of.call);
     }
   };
+  /** No shard remembers the order: it is unknown, unless history knows it. */
+  const findForgotten = async (of: RowOf): Promise<void> => {
+    const orderHash = new Uint8Array(HASH_BYTES);
+    tryParseHex(of.order_hash, HASH_BYTES, orderHash, 0);
+    try {
+      const found = await past.ownOrder(of.call.principal.accountIndex, orderHash);
+      const row = found === 'accepted' ? ERRORS.ORDER_NOT_CANCELLABLE : ERRORS.ORDER_NOT_FOUND;
+      of.rows.fail(of.index, { order_hash: of.order_hash }, refusalAfter(found, { row }));
+    } catch (error) {
+      onError(error, of.call);
+    }
+  };
   const onReply: ReplyHandler<RowOf> = ({ code }, of) => {
     if (code === E.ORDER_NOT_CANCELLABLE && of.call.idempotencyHold?.mayHaveRun) void findCancelled(of);
+    else if (code === E.ORDER_NOT_FOUND) void findForgotten(of);
     else report(code, of);
   };
   const enqueue = (call: CancelCall, rows: Rows, index: number): void => {

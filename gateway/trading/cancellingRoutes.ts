@@ -11,8 +11,9 @@ import {
 } from '../../shared/api/orders.ts';
 import { CLOSE_REASON } from '../../shared/base/codes.ts';
 import { E, ERRORS, errorRow, OK } from '../../shared/base/errors.ts';
-import { HASH_BYTES } from '../../shared/base/hex.ts';
+import { HASH_BYTES, tryParseHex } from '../../shared/base/hex.ts';
 import { BOTH_OUTCOMES } from '../../shared/wire/commands.ts';
+import type { Call } from '../http/call.ts';
 import { HASH_PARAM, requireHash } from '../http/pathParams.ts';
 import { ok, refuse } from '../http/respond.ts';
 import { type AccountCall, type CallOf, type Handler, type Route, route } from '../http/route.ts';
@@ -24,6 +25,7 @@ import { NONE } from '../shardlink/growingColumn.ts';
 import type { ReplyHandler } from '../shardlink/reply.ts';
 import type { Views } from '../shardlink/views.ts';
 import type { ClientOrderIds } from './clientOrderIds.ts';
+import { type Past, type PastOrders, refusalAfter } from './pastOrders.ts';
 
 type CancellingDeps = {
   readonly engine: ShardClient;
@@ -31,6 +33,9 @@ type CancellingDeps = {
   readonly catalog: Catalog;
   readonly clientIds: ClientOrderIds;
   readonly isDiskLow: () => boolean;
+  readonly past: PastOrders;
+  /** Answers a call whose handler has failed. */
+  readonly onError: (error: unknown, call: Call) => void;
 };
 
 const CLIENT_ORDER_ID = new RegExp(CLIENT_ORDER_ID_FORM);
@@ -86,6 +91,8 @@ const CANCEL_ORDER = {
   errors: ['VALIDATION_ERROR', 'ORDER_NOT_FOUND', 'ORDER_NOT_CANCELLABLE', 'OUTCOME_UNKNOWN'],
 } as const satisfies RouteSpec;
 
+type CancelCall = CallOf<typeof CANCEL_ORDER>;
+
 const CANCEL_BY_CLIENT_ID = {
   ...ONE,
   path: '/v1/orders/by-client-id/:id',
@@ -131,12 +138,36 @@ const onCancelled: ReplyHandler<AccountCall> = (reply, call) => {
   else refuse(call, { row: errorRow(reply.code) });
 };
 
-function cancelHandler({ engine, views, isDiskLow }: CancellingDeps): Handler<typeof CANCEL_ORDER> {
+function cancelHandler({ engine, views, isDiskLow, past, onError }: CancellingDeps): Handler<typeof CANCEL_ORDER> {
   const hash = new Uint32Array(HASH_BYTES / 4);
   const hashBytes = new Uint8Array(hash.buffer);
-  const onTombstone: ReplyHandler<AccountCall> = (reply, call) => {
-    if (reply.code !== OK || reply.a === 0) onCancelled(reply, call);
-    else ok(call, { message: 'order will be refused', tombstone_until: new Date(reply.a).toISOString() }, ACCEPTED);
+  /** No shard remembers the order: `answer` is right unless history knows it. */
+  const afterHistory = async (call: CancelCall, answer: (past: Past) => void): Promise<void> => {
+    const asked = new Uint8Array(HASH_BYTES);
+    tryParseHex(call.params.hash, HASH_BYTES, asked, 0);
+    try {
+      const found = await past.ownOrder(call.principal.accountIndex, asked);
+      if (found === 'accepted') refuse(call, { row: ERRORS.ORDER_NOT_CANCELLABLE });
+      else answer(found);
+    } catch (error) {
+      onError(error, call);
+    }
+  };
+  const onPlain: ReplyHandler<CancelCall> = (reply, call) => {
+    if (reply.code !== E.ORDER_NOT_FOUND) onCancelled(reply, call);
+    else
+      void afterHistory(call, (found) => {
+        refuse(call, refusalAfter(found, { row: ERRORS.ORDER_NOT_FOUND }));
+      });
+  };
+  /** It is set already; only its answer waits, so that none is confirmed for an order that traded. */
+  const onTombstone: ReplyHandler<CancelCall> = (reply, call) => {
+    if (reply.code !== OK || reply.a === 0) return onCancelled(reply, call);
+    const tombstone_until = new Date(reply.a).toISOString();
+    void afterHistory(call, (found) => {
+      if (found === 'never') ok(call, { message: 'order will be refused', tombstone_until }, ACCEPTED);
+      else refuse(call, refusalAfter(found, { row: ERRORS.ENGINE_BUSY, details: { tombstone_until } }));
+    });
   };
   /** A tombstone uses disk space: while the disk is nearly full, only an order that has arrived is cancelled. */
   const onWithoutTombstone: ReplyHandler<AccountCall> = (reply, call) => {
@@ -150,7 +181,7 @@ function cancelHandler({ engine, views, isDiskLow }: CancellingDeps): Handler<ty
     const code =
       wantsTombstone && !isDiskLow()
         ? engine.cancelOrTombstone(account, hash, onTombstone, call)
-        : cancelByHash(engine, views, account, hash, wantsTombstone ? onWithoutTombstone : onCancelled, call);
+        : cancelByHash(engine, views, account, hash, wantsTombstone ? onWithoutTombstone : onPlain, call);
     if (code !== OK) refuse(call, { row: errorRow(code) });
   };
 }

@@ -6,10 +6,10 @@
 import type { PlacementBody, ReplacedOrder } from '../../shared/api/orders.ts';
 import { ORDER_STATUS, ORDER_STATUS_NAMES, SIDE } from '../../shared/base/codes.ts';
 import { E, ERRORS, errorRow, OK } from '../../shared/base/errors.ts';
-import { HASH_BYTES } from '../../shared/base/hex.ts';
 import type { OrderRecord } from '../../shared/base/orderMath.ts';
 import type { REPLACE_MODE } from '../../shared/wire/commands.ts';
 import { flagsExpecting, NO_GROUP, PLACE_BIT_TOO_MANY_OPEN, REPLACE_ELSEWHERE } from '../../shared/wire/commands.ts';
+import { hashStartOf } from '../../shared/wire/hashStart.ts';
 import type { AccountStates } from '../account/accountStates.ts';
 import type { Accounts } from '../account/accounts.ts';
 import type { AccountReads } from '../account/reads.ts';
@@ -30,10 +30,21 @@ import type { GroupCommands } from './groupCommands.ts';
 import type { OpenOrderCounts } from './openOrderCounts.ts';
 import { Order } from './order.ts';
 import { ParsedOrders } from './parsedOrders.ts';
+import { type PastOrders, refusalAfter } from './pastOrders.ts';
 import type { Placed } from './placed.ts';
 import { placedNow } from './placementResponse.ts';
 import type { PlacementReads } from './reads.ts';
 import { endedAs, OldOrder } from './replacedOrder.ts';
+
+/** Refusals that a repeat of an accepted order would get, once its shard has forgotten it. */
+const MAY_BE_FORGOTTEN: ReadonlySet<number> = new Set([
+  E.ORDER_TOMBSTONED,
+  E.DEADLINE_PASSED,
+  E.DUPLICATE_CLIENT_ORDER_ID,
+  E.MARKET_NOT_ACTIVE,
+  E.CANCEL_ONLY_PHASE,
+  E.ORDER_EXPIRED,
+]);
 
 type ReplaceMode = (typeof REPLACE_MODE)[keyof typeof REPLACE_MODE];
 
@@ -48,8 +59,6 @@ export abstract class SentOrder {
   holdsClientId = false;
   /** The market in which the order counts as open until it is answered, or NONE. */
   countedMarket: number = NONE;
-  /** Hash of the order that it replaces (eight words), unless that order is known to be open. */
-  replaced: Uint32Array | null = null;
   /** The old order, if this one replaces it. */
   old: OldOrder | null = null;
   /** The old order's final state, once it was replaced. */
@@ -98,6 +107,7 @@ export type OrderSenderDeps = {
   readonly openOrders: OpenOrderCounts;
   readonly groups: GroupCommands;
   readonly queries: Pick<AccountReads & PlacementReads, 'orderByHash' | 'placedWithKey'>;
+  readonly past: PastOrders;
   /** Answers a call whose handler has failed. */
   readonly onError: (error: unknown, call: Call) => void;
 };
@@ -105,6 +115,7 @@ export type OrderSenderDeps = {
 export class OrderSender {
   readonly #deps: OrderSenderDeps;
   readonly #encoder: OrderEncoder;
+  readonly #past: PastOrders;
   readonly #parsed = new ParsedOrders();
   readonly #onReply: ReplyHandler<SentOrder> = (reply, sent) => {
     if (reply.code === E.INVALID_SIGNATURE) this.#deps.badSignatures?.count(sent.account);
@@ -114,6 +125,7 @@ export class OrderSender {
 
   constructor(deps: OrderSenderDeps) {
     this.#deps = deps;
+    this.#past = deps.past;
     this.#encoder = new OrderEncoder(deps.accounts);
   }
 
@@ -183,8 +195,27 @@ export class OrderSender {
     else if (reply.code === OK && sent.old !== null) this.#replaced(reply, sent, sent.old);
     else if (reply.code === OK) sent.accepted(views, reply);
     else if (reply.code === E.DUPLICATE_ORDER && call.idempotencyHold !== null) void this.#findPlaced(sent);
-    else if (reply.code === E.ORDER_NOT_FOUND && sent.replaced !== null) void this.#findReplaced(sent, sent.replaced);
-    else sent.refused(refusalOf(reply, sent.asset));
+    else if (reply.code === E.ORDER_NOT_FOUND && sent.old !== null) void this.#findReplaced(sent, sent.old);
+    else this.#refused(reply, sent);
+  }
+
+  #refused(reply: ShardReply, sent: SentOrder): void {
+    const refusal = refusalOf(reply, sent.asset);
+    const start = MAY_BE_FORGOTTEN.has(reply.code) ? hashStartOf(reply) : null;
+    if (start === null) sent.refused(refusal);
+    else void this.#findAccepted(sent, start, refusal);
+  }
+
+  /** The shard would refuse the order whether or not it was accepted before, so it may have forgotten it. */
+  async #findAccepted(sent: SentOrder, start: Uint8Array, refusal: Refusal): Promise<void> {
+    try {
+      const past = await this.#past.anyOrder(sent.account, start);
+      if (past !== 'accepted') sent.refused(refusalAfter(past, refusal));
+      else if (sent.call.idempotencyHold !== null) await this.#findPlaced(sent);
+      else sent.refused({ row: ERRORS.DUPLICATE_ORDER, isOfShard: true });
+    } catch (error) {
+      this.#deps.onError(error, sent.call);
+    }
   }
 
   /** The views have the new order only in this turn. */
@@ -210,13 +241,12 @@ export class OrderSender {
   }
 
   /**
-   * A shard knows only the orders of its own markets. The order to replace may belong to another shard, where it is
-   * over by now: the answer is then that of a closed order, wherever its market is (RULES.md 7.10).
+   * The order to replace may be over and forgotten, or belong to another shard, where it is over by now: the answer is
+   * then that of a closed order, wherever its market is (RULES.md 7.10).
    */
-  async #findReplaced(sent: SentOrder, hash: Uint32Array): Promise<void> {
+  async #findReplaced(sent: SentOrder, old: OldOrder): Promise<void> {
     try {
-      const bytes = new Uint8Array(hash.buffer, hash.byteOffset, HASH_BYTES);
-      const found = await this.#deps.queries.orderByHash(sent.account, bytes);
+      const found = await this.#deps.queries.orderByHash(sent.account, old.bytes);
       if (!found.ok) sent.refused({ row: found.row });
       else if (found.value === null) sent.refused({ row: ERRORS.ORDER_NOT_FOUND });
       else if (isOpen(found.value)) sent.refused({ row: ERRORS.REPLACES_ANOTHER_MARKET });
@@ -299,11 +329,7 @@ export class OrderSender {
   #flagsOf(sent: SentOrder, old: Uint32Array, shard: number, mode: number): number {
     const { orders } = this.#deps.views;
     const open = orders.find((ofShard) => ofShard.find(old, 0) !== NONE);
-    if (open === undefined) {
-      // A copy: the next request writes its hash into the same words.
-      if (orders.length > 1) sent.replaced = old.slice();
-      return mode;
-    }
+    if (open === undefined) return mode;
     if (open.shard === shard) return mode;
     return open.accountOf(open.find(old, 0)) === sent.account ? mode | REPLACE_ELSEWHERE : mode;
   }

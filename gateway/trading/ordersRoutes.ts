@@ -19,6 +19,7 @@ import type { OpenOrderBoundsStore } from './openOrderBoundsStore.ts';
 import { OpenOrderCounts } from './openOrderCounts.ts';
 import { orderGroupRoutes } from './orderGroupsRoutes.ts';
 import { OrderSender } from './orderSender.ts';
+import { PastOrders, type PastReads } from './pastOrders.ts';
 import { placingRoutes } from './placingRoutes.ts';
 import type { PlacementReads } from './reads.ts';
 
@@ -34,22 +35,24 @@ type OrderDeps = {
   /** Null where nothing is limited. */
   readonly badSignatures: BadSignatures | null;
   readonly isDiskLow: () => boolean;
-  readonly queries: PlacementReads & Pick<AccountReads, 'orderByHash'>;
+  readonly queries: PlacementReads & PastReads & Pick<AccountReads, 'orderByHash'>;
   /** Answers a call whose handler has failed. */
   readonly onError: (error: unknown, call: Call) => void;
 };
 
 export function orderRoutes(deps: OrderDeps): Route[] {
   const clientIds = new ClientOrderIds(deps.views, deps.engine);
+  const past = new PastOrders(deps.queries);
   const sender = new OrderSender({
     ...deps,
+    past,
     clientIds,
     openOrders: new OpenOrderCounts(deps.views, deps.engine, deps.openOrderBounds),
   });
   return [
     ...placingRoutes({ ...deps, sender }),
-    ...batchRoutes({ ...deps, sender }),
-    ...cancellingRoutes({ ...deps, clientIds }),
+    ...batchRoutes({ ...deps, sender, past }),
+    ...cancellingRoutes({ ...deps, clientIds, past }),
     ...orderReadRoutes(deps),
     ...bookRoutes(deps),
     ...orderGroupRoutes(deps),

@@ -12,7 +12,7 @@ import type { Engine } from '../../engine/core/engine.ts';
 import type { JournalRecord } from '../../engine/journal/journalRecord.ts';
 import { JournalReader } from '../../engine/journal/reader.ts';
 import { CLOSE_REASON } from '../../shared/base/codes.ts';
-import { OK } from '../../shared/base/errors.ts';
+import { E, OK } from '../../shared/base/errors.ts';
 import { ANY_COMMAND, COMMAND } from '../../shared/wire/commands.ts';
 import { decodeEvent, type Event, type EventOf } from '../../shared/wire/events.ts';
 import { RecordBuffer } from '../../shared/wire/record.ts';
@@ -235,7 +235,9 @@ export class Conversation {
     const one = this.#take();
     assert.equal(one.requestId, reply.requestId, 'replies come in the order in which commands run');
     const done = this.#record === undefined ? null : this.#begin(this.publishedSequence, one, 0, one.timeMs);
+    this.#oracle.isForgetful = ![E.DUPLICATE_ORDER, E.ORDER_NOT_CANCELLABLE].includes(reply.code);
     const code = this.#ask(one, one.timeMs);
+    this.#oracle.isForgetful = true;
     const expected = this.#oracle.events;
     const events = this.#read(done, this.#heard.words, 0, this.#heard.lengthBytes >>> 2);
     const answer = errorKey(reply.code);

@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { CLOSE_REASON } from '../../shared/base/codes.ts';
-import { OK } from '../../shared/base/errors.ts';
+import { E, OK } from '../../shared/base/errors.ts';
 import { keccak256 } from '../../shared/crypto/keccak.ts';
 import { EVENT } from '../../shared/wire/events.ts';
 import { errorKey, stateOf } from '../support/engine.ts';
@@ -89,8 +89,9 @@ class Pair {
     const { oracle, rig } = this;
     oracle.advance(rig.nowMs);
     oracle.arrivedMs = rig.nowMs;
-    const code = ask(oracle, command);
     const outcome = rig.run((ring) => send(ring, REQUEST, rig.nowMs, command, (market) => market));
+    oracle.isForgetful = ![E.DUPLICATE_ORDER, E.ORDER_NOT_CANCELLABLE].includes(outcome.reply.code);
+    const code = ask(oracle, command);
     this.#compare(command, outcome, code);
     if (code !== OK || !isPlacing(command)) return;
     const { order: id } = oracle.events.findLast((event) => event.kind === 'order')!;

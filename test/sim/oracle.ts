@@ -104,6 +104,12 @@ type Funds = {
   readonly reference: number;
   readonly market?: number;
 };
+type Accepted = {
+  readonly account: number;
+  readonly id: number;
+  readonly market: number;
+  readonly expirationSec: number;
+};
 type Patch = { status?: number | undefined; feeBps?: number | undefined; endMs?: number };
 type Step = { readonly stage: number; readonly from?: number | undefined; readonly market?: number | undefined };
 type Purse = { available: bigint; reserved: bigint };
@@ -146,7 +152,9 @@ export class Oracle {
   readonly #usdc = new Map<number, Purse>();
   readonly #tokens = new Map<string, Purse>();
   /** Every order ever accepted, by the signed content: the account and the number. */
-  readonly #accepted = new Map<string, { account: number; id: number }>();
+  readonly #accepted = new Map<string, Accepted>();
+  /** False if the shard's answer shows that it remembers the order; else it may have forgotten it (RULES.md 2.13). */
+  isForgetful = true;
   readonly #references = new Set<number>();
   /** Until when an order is refused that was cancelled before it came, by account and signed content. */
   readonly #buried = new Map<string, number>();
@@ -407,7 +415,7 @@ export class Oracle {
     if (accepted === undefined || accepted.account !== p.account) return E.ORDER_NOT_FOUND;
     const at = this.open.findIndex((order) => order.id === oldId);
     const old = this.open[at];
-    if (old === undefined) return E.ORDER_NOT_CANCELLABLE;
+    if (old === undefined) return this.#isForgotten(accepted) ? E.ORDER_NOT_FOUND : E.ORDER_NOT_CANCELLABLE;
     const isOtherSide = old.side !== p.side || old.outcome !== p.outcome;
     if (old.market !== p.market || (isAmend && isOtherSide)) return E.REPLACES_ANOTHER_MARKET;
     if (expected !== undefined && BigInt(expected) !== this.leftOf(old)) return E.REMAINING_CHANGED;
@@ -439,7 +447,8 @@ export class Oracle {
   bury(p: Placement, domain: number): number {
     this.answer = [0, 0];
     const accepted = this.#accepted.get(signedText(p, domain));
-    if (accepted?.account === p.account) return this.cancel(p.account, accepted.id);
+    const isKnown = accepted?.account === p.account && !this.#isForgotten(accepted);
+    if (isKnown) return this.cancel(p.account, accepted.id);
     const untilMs = this.nowMs + 60_000;
     this.#buried.set(`${p.account}: ${signedText(p, domain)}`, untilMs);
     this.answer = [untilMs, 0];
@@ -450,7 +459,8 @@ export class Oracle {
   #refusalOfForm(p: Placement, old?: OracleOrder, isAmend = false): number {
     if (p.group !== 0 && this.groups.get(p.group)?.account !== p.account) return E.VALIDATION_ERROR;
     const signed = signedText(p, this.domain);
-    if (this.#accepted.has(signed)) return E.DUPLICATE_ORDER;
+    const accepted = this.#accepted.get(signed);
+    if (accepted !== undefined && !this.#isForgotten(accepted)) return E.DUPLICATE_ORDER;
     if ((this.#buried.get(`${p.account}: ${signed}`) ?? 0) > this.nowMs) return E.ORDER_TOMBSTONED;
     if (p.deadlineMs !== undefined && this.arrivedMs > p.deadlineMs) return E.DEADLINE_PASSED;
     const market = this.markets[p.market];
@@ -503,7 +513,7 @@ export class Oracle {
     const refusal = this.#refusalOfMatching(p, order);
     if (refusal !== OK) return refusal;
 
-    this.#accepted.set(signedText(p, this.domain), { account, id });
+    this.#accepted.set(signedText(p, this.domain), { account, id, market: p.market, expirationSec: p.expirationSec });
     if (side === SIDE.SELL) this.#holds(account, p.market);
     purse.available -= reserve;
     purse.reserved += reserve;
@@ -598,11 +608,18 @@ export class Oracle {
     }
   }
 
+  /** A shard may forget what it would refuse anyhow, and never an open order. */
+  #isForgotten({ id, market, expirationSec }: Accepted): boolean {
+    if (!this.isForgetful || this.open.some((order) => order.id === id)) return false;
+    const isDecided = this.markets[market]!.status > MARKET_STATUS.RESOLVING;
+    return isDecided || (expirationSec !== 0 && expirationSec * 1000 <= this.nowMs);
+  }
+
   cancel(account: number, id: number): number {
     const accepted = [...this.#accepted.values()].find((order) => order.id === id);
     if (accepted === undefined || accepted.account !== account) return E.ORDER_NOT_FOUND;
     const order = this.open.find((candidate) => candidate.id === id);
-    if (order === undefined) return E.ORDER_NOT_CANCELLABLE;
+    if (order === undefined) return this.#isForgotten(accepted) ? E.ORDER_NOT_FOUND : E.ORDER_NOT_CANCELLABLE;
     this.#close(order, CLOSE_REASON.USER);
     return OK;
   }

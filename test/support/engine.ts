@@ -56,7 +56,7 @@ export function stateOf(engine: Engine): Buffer {
     engine.sequence,
     state.orderSequence,
     state.matcher.tradeSequence,
-    state.hashes.size,
+    state.digest.accepted.count,
     state.references.size,
     state.tombstones.size,
     ...digest,

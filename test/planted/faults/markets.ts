@@ -69,6 +69,28 @@ export const MARKET_FAULTS: readonly Fault[] = [
     caughtBy: 'test/hostile/hashFlood.test.ts',
   },
   {
+    name: 'an order is forgotten in the hour before its expiration',
+    file: 'engine/book/retention.ts',
+    search: 'FOR_EVER : Math.ceil(expirationSec / HOUR_SEC)',
+    replace: 'FOR_EVER : Math.floor(expirationSec / HOUR_SEC)',
+    caughtBy: 'test/unit/engine/book/forgetting.test.ts',
+  },
+  {
+    name: 'orders of a locked market are forgotten',
+    file: 'engine/core/apply.ts',
+    search: '    if (status !== UNCHANGED) market.status = status;',
+    replace:
+      '    if (status !== UNCHANGED) this.#state.hashes.retention.decide((market.status = status) && market.index);',
+    caughtBy: 'test/unit/engine/core/forgetting.test.ts',
+  },
+  {
+    name: 'an answer denies a trade: history is not asked of a market that is over',
+    file: 'gateway/trading/orderSender.ts',
+    search: '  E.MARKET_NOT_ACTIVE,\n',
+    replace: '',
+    caughtBy: 'test/unit/gateway/trading/orderSender.test.ts',
+  },
+  {
     name: 'entries that an old snapshot did not use become orders',
     file: 'engine/book/hashIndex.ts',
     search: 'if (account === NO_ACCOUNT) continue;',

@@ -22,7 +22,7 @@ export const MATCHING_FAULTS: readonly Fault[] = [
   },
   {
     name: 'a market in cancel-only takes orders',
-    file: 'engine/core/admission.ts',
+    file: 'engine/core/lateOrders.ts',
     search: 'if (market.stage === STAGE.CANCEL_ONLY && ',
     replace: 'if (market.stage > STAGE.CANCEL_ONLY && ',
     caughtBy: STAGES,

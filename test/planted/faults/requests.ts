@@ -610,7 +610,7 @@ export const REQUEST_FAULTS: readonly Fault[] = [
   {
     name: 'an order that was of another shard and is over was never placed, to the one that replaces it',
     file: 'gateway/trading/orderSender.ts',
-    search: 'if (orders.length > 1) sent.replaced = old.slice();',
+    search: 'else if (reply.code === E.ORDER_NOT_FOUND && sent.old !== null) void this.#findReplaced(sent, sent.old);',
     replace: '',
     caughtBy: 'test/api/replace.test.ts',
   },

@@ -5,6 +5,7 @@ import { UNRESOLVED } from '../../../../gateway/shardlink/answerDb.ts';
 import { IdempotencyStage } from '../../../../gateway/shardlink/idempotencyStage.ts';
 import { batchRoutes } from '../../../../gateway/trading/batchesRoutes.ts';
 import type { OrderSender } from '../../../../gateway/trading/orderSender.ts';
+import { PastOrders } from '../../../../gateway/trading/pastOrders.ts';
 import { SIDE } from '../../../../shared/base/codes.ts';
 import { toHex } from '../../../../shared/base/hex.ts';
 import { EXT_ROUTE } from '../../../../shared/wire/commands.ts';
@@ -30,6 +31,7 @@ async function deskOf(t: TestContext) {
     engine: rig.client,
     sender: {} as OrderSender,
     views: rig.views,
+    past: new PastOrders({ historyFromMs: 0, ofAccountByNow: async () => ({ ok: true, value: false as never }) }),
     queries: { cancelledWithKey: async () => ({ ok: true, value: true }) },
     onError: (error) => {
       throw error;

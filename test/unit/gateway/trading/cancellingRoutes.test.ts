@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { cancellingRoutes } from '../../../../gateway/trading/cancellingRoutes.ts';
 import { ClientOrderIds } from '../../../../gateway/trading/clientOrderIds.ts';
+import { PastOrders } from '../../../../gateway/trading/pastOrders.ts';
 import { SIDE } from '../../../../shared/base/codes.ts';
-import { E, OK } from '../../../../shared/base/errors.ts';
+import { E, ERRORS, OK } from '../../../../shared/base/errors.ts';
 import { toHex } from '../../../../shared/base/hex.ts';
 import { COMMAND } from '../../../../shared/wire/commands.ts';
 import { TestCall } from '../../../support/calls.ts';
@@ -15,6 +16,7 @@ async function rig(t: TestContext, options: ConstructorParameters<typeof ClientR
   const client = new ClientRig(t, options);
   await client.start();
   const state = { isDiskLow: false };
+  const history = { isThere: true, knows: false };
   const clientIds = new ClientOrderIds(client.views, { isReady: (shard) => client.client.isReady(shard) });
   const routes = cancellingRoutes({
     engine: client.client,
@@ -22,6 +24,13 @@ async function rig(t: TestContext, options: ConstructorParameters<typeof ClientR
     catalog: catalogOf(client.views),
     clientIds,
     isDiskLow: () => state.isDiskLow,
+    past: new PastOrders({
+      historyFromMs: 0,
+      ofAccountByNow: async () => (history.isThere ? { ok: true, value: history.knows as never } : BUSY),
+    }),
+    onError: (error) => {
+      throw error;
+    },
   });
   /** Calls the handler; `run` lets the shards work until it is answered. */
   const send = (path: string, { params = {}, query = {}, body = {}, account = 1 }: Record<string, unknown> = {}) => {
@@ -41,8 +50,10 @@ async function rig(t: TestContext, options: ConstructorParameters<typeof ClientR
     return client.hashOf(slot);
   };
   const open = (): number => client.views.orders[0].countOf(1);
-  return { client, clientIds, state, send, run, place, open };
+  return { client, clientIds, state, history, send, run, place, open };
 }
+
+const BUSY = { ok: false, row: ERRORS.ENGINE_BUSY } as const;
 
 const hex = (hash: Uint32Array): string => toHex(new Uint8Array(hash.buffer, hash.byteOffset, 32));
 const ONE = '/v1/orders/:hash';
@@ -151,4 +162,28 @@ test('while the shard of an order is lost, its client id is busy', async (t) => 
   clientIds.release(1, 'lost', E.OUTCOME_UNKNOWN, 0);
   const { status, json } = send('/v1/orders/by-client-id/:id', { params: { id: 'lost' } });
   assert.deepEqual([status, json.code], [503, 'ENGINE_BUSY']);
+});
+
+test('2.13 what no shard remembers is called unknown, and its tombstone confirmed, only after history', async (t) => {
+  const { history, send, run } = await rig(t);
+  const answers: unknown[] = [];
+  for (const [isThere, knows] of [
+    [true, false],
+    [true, true],
+    [false, false],
+  ] as const) {
+    Object.assign(history, { isThere, knows });
+    for (const query of [{}, { tombstone: true }]) {
+      const { status, json } = await run(send(ONE, { params: { hash: `0x${'5a'.repeat(32)}` }, query }));
+      answers.push([status, json.code, json.details?.may_have_been_accepted]);
+    }
+  }
+  assert.deepEqual(answers, [
+    [404, 'NOT_FOUND', undefined],
+    [202, undefined, undefined],
+    [409, 'ORDER_NOT_CANCELLABLE', undefined],
+    [409, 'ORDER_NOT_CANCELLABLE', undefined],
+    [404, 'NOT_FOUND', true],
+    [503, 'ENGINE_BUSY', true],
+  ]);
 });

@@ -1,6 +1,7 @@
 /** Parts of a request beside the order in its body (RULES.md 6.7, 7.7, 7.12), and how a reply is counted. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Refusal } from '../../../../gateway/base/refusal.ts';
 import { BadSignatures } from '../../../../gateway/http/badSignatures.ts';
 import type { AccountCall } from '../../../../gateway/http/route.ts';
 import type { PlacementWriter } from '../../../../gateway/shardlink/placementWriter.ts';
@@ -11,6 +12,7 @@ import { ClientOrderIds } from '../../../../gateway/trading/clientOrderIds.ts';
 import { OpenOrderCounts } from '../../../../gateway/trading/openOrderCounts.ts';
 import { OrderSender, type OrderSenderDeps, SentOrder } from '../../../../gateway/trading/orderSender.ts';
 import { ParsedOrders } from '../../../../gateway/trading/parsedOrders.ts';
+import { PastOrders, type PastReads } from '../../../../gateway/trading/pastOrders.ts';
 import type { PlacementBody } from '../../../../shared/api/orders.ts';
 import { E, ERRORS, OK } from '../../../../shared/base/errors.ts';
 import {
@@ -21,6 +23,7 @@ import {
   PLACE_BIT_CLIENT_ID_TAKEN,
   PLACE_BIT_TOO_MANY_OPEN,
 } from '../../../../shared/wire/commands.ts';
+import { HASH_START_BYTES, hashStartIn } from '../../../../shared/wire/hashStart.ts';
 import { readSafe } from '../../../../shared/wire/record.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
 import { recordOf } from '../../../support/recordWriter.ts';
@@ -52,7 +55,7 @@ const CALL = {
 const MARKET = { shard: 0, index: 3, yesTokenId: '1', noTokenId: '2' };
 
 /** An engine that keeps the records, says `code`, and replies to the last order when the test wants it. */
-function rig(code: number) {
+function rig(code: number, past?: PastReads, start: Uint8Array | null = null) {
   const records: Uint32Array[] = [];
   let replyToLast: (replied: number) => void = () => {};
   const engine = {
@@ -70,6 +73,7 @@ function rig(code: number) {
       const reply = emptyReply(result);
       replyToLast = (replied) => {
         setReply(reply, replied, shard, 0, result);
+        if (start !== null) [reply.a, reply.b, reply.c] = hashStartIn(start, 0);
         onReply(reply, sent);
       };
       return code;
@@ -85,6 +89,7 @@ function rig(code: number) {
     clientIds,
     badSignatures: new BadSignatures(new ManualClock(1_800_000_000_000)),
     openOrders: new OpenOrderCounts(new Views(1), engine, { of: () => ({ inAll: 1, inMarket: 1 }) }),
+    past: past && new PastOrders(past),
     groups: { indexOf: () => 7, isKnownTo: (_shard: number, group: number) => group === 7 },
   } as unknown as OrderSenderDeps);
   return { records, clientIds, sender, reply: (replied: number) => replyToLast(replied) };
@@ -157,4 +162,38 @@ test('wrong signatures that its shard finds keep further orders of an account fr
   }
   assert.equal(sender.tryPlace(sentOrder({}))?.row, ERRORS.RATE_LIMITED);
   assert.equal(records.length, 40);
+});
+
+test('2.13 an order that its shard may have forgotten is refused only as history knows it', async () => {
+  const START = Uint8Array.from({ length: HASH_START_BYTES }, (_, at) => (at * 37) % 256);
+  class Asked extends SentOrder {
+    readonly call = { ...CALL, idempotencyHold: null } as unknown as AccountCall;
+    readonly refusal = Promise.withResolvers<string>();
+    placed(): void {}
+    refused({ row, details }: Refusal): void {
+      this.refusal.resolve(`${row.message}${details?.may_have_been_accepted === true ? ', perhaps' : ''}`);
+    }
+  }
+  const ask = async (code: number, historyFromMs: number, found: object | null): Promise<string> => {
+    const ofAccountByNow = async (_account: unknown, _name: unknown, { start, isOwn }: Record<string, unknown>) => {
+      assert.deepEqual([start, isOwn], [START, false]);
+      return found ?? new Promise(() => {});
+    };
+    const past = { historyFromMs, ofAccountByNow } as unknown as PastReads;
+    const { sender, reply } = rig(OK, past, START);
+    const sent = new Asked(parsed.read(BODY as unknown as PlacementBody));
+    assert.equal(sender.tryPlace(sent), null);
+    reply(code);
+    return sent.refusal.promise;
+  };
+  const [yes, no] = [
+    { ok: true, value: true },
+    { ok: true, value: false },
+  ];
+  for (const row of [ERRORS.MARKET_NOT_ACTIVE, ERRORS.ORDER_EXPIRED, ERRORS.DEADLINE_PASSED]) {
+    const said = [await ask(row.number, 0, yes), await ask(row.number, 0, no), await ask(row.number, 1, no)];
+    assert.deepEqual(said, ['duplicate order', row.message, `${row.message}, perhaps`]);
+  }
+  const late = await ask(E.MARKET_NOT_ACTIVE, 0, null);
+  assert.equal(late, `${ERRORS.MARKET_NOT_ACTIVE.message}, perhaps`, 'history does not answer');
 });
