@@ -148,6 +148,7 @@ export class ShardState {
   /** Derives queues, expiry heap, index of open orders and digest from what was read. Orders keep their slots. */
   rebuild(): void {
     const { orders, digest, ledger, expiry, openOrders } = this;
+    openOrders.clear();
     const open: number[] = [];
     for (let slot = 0; slot < orders.capacity; slot++)
       if (orders.state[slot << WORD_SHIFT] !== SLOT_STATE.FREE) open.push(slot);

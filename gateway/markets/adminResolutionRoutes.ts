@@ -1,6 +1,7 @@
 /** The administrator's routes for the end of a market: whom it concerns, resolve, cancel, settle (RULES.md 9.6). */
 import { APPROVAL } from '../../shared/api/approvals.ts';
-import { CANCELLATION, HOLDERS, MARKET, type Payouts, RESOLUTION, type Resolution } from '../../shared/api/markets.ts';
+import { CANCELLATION, MARKET, type Payouts, RESOLUTION, type Resolution } from '../../shared/api/markets.ts';
+import { HOLDERS } from '../../shared/api/positions.ts';
 import { MARKET_STATUS, type MarketStatus, OUTCOME } from '../../shared/base/codes.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import { PPM } from '../../shared/base/payout.ts';

@@ -356,9 +356,6 @@ export const RESOLUTION = {
 } as const;
 export type Resolution = FromSchema<typeof RESOLUTION>;
 
-export const HOLDERS = object({ accounts: described(COUNT, 'With tokens of either outcome.') });
-export type MarketHolders = FromSchema<typeof HOLDERS>;
-
 export const CANCELLATION = {
   type: 'object',
   additionalProperties: false,

@@ -1,5 +1,5 @@
 /** Schemas of an account's positions. */
-import { FLAG, MESSAGE_TEXT, OUTCOME_INDEX, SIGNED_UNITS, TIME, UUID } from './fields.ts';
+import { COUNT, FLAG, MESSAGE_TEXT, OUTCOME_INDEX, SIGNED_UNITS, TIME, UUID } from './fields.ts';
 import { arrayOf, described, type FromSchema, object, orNull, type QueryOf } from './schema.ts';
 
 const PRICE_8 = { type: 'string', pattern: '^[0-9]+\\.[0-9]{8}$', examples: ['0.65000000'] } as const;
@@ -39,3 +39,6 @@ export const PNL_24H = object({
 export type Pnl24h = FromSchema<typeof PNL_24H>;
 
 export const MARKED_CLAIMED = object({ message: MESSAGE_TEXT });
+
+export const HOLDERS = object({ accounts: described(COUNT, 'With tokens of either outcome.') });
+export type MarketHolders = FromSchema<typeof HOLDERS>;

@@ -56,6 +56,11 @@ export class OpenOrderIndex {
     this.#count++;
   }
 
+  clear(): void {
+    this.#cells.fill(EMPTY);
+    this.#count = 0;
+  }
+
   remove(hashes: Uint32Array, slot: number): void {
     const cells = this.#cells;
     const mask = cells.length - 1;

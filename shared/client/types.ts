@@ -99,7 +99,6 @@ export type {
   FeeRate,
   Market,
   MarketDeployment,
-  MarketHolders,
   MarketPatch,
   MarketStatusName,
   Markets,
@@ -164,7 +163,7 @@ export type {
   Readiness,
   ServerTime,
 } from '../api/platform.ts';
-export type { Pnl24h, Position, Positions, PositionsQuery } from '../api/positions.ts';
+export type { MarketHolders, Pnl24h, Position, Positions, PositionsQuery } from '../api/positions.ts';
 export type { Indication, NewIndication } from '../api/quotes.ts';
 export type { Earnings, EarningsQuery, MarketRebate, Rebates, RebatesQuery } from '../api/rewards.ts';
 export type {

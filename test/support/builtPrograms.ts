@@ -21,6 +21,7 @@ export const SETTING = 'TEST_BUILT_PROGRAMS';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 export const PROGRAMS = [
   'engine/admin/main.ts',
+  'engine/history/main.ts',
   'engine/journal/checkpointMain.ts',
   'engine/projector/main.ts',
   'engine/replication/givingMain.ts',

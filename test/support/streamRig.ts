@@ -183,7 +183,8 @@ export class StreamRig {
 
   /** A key of this account, made by the first call. */
   credentials(account: number, keyId = `key-${account}`, changes: Partial<ApiKey> = {}): Credentials {
-    const key = apiKey(account, { keyId, scopes: ALL_SCOPES, ...changes });
+    const known = Object.keys(changes).length === 0 ? this.#keys.get(keyId) : undefined;
+    const key = known ?? apiKey(account, { keyId, scopes: ALL_SCOPES, ...changes });
     this.#keys.set(keyId, key);
     return credentialsOf(key);
   }

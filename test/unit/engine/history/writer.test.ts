@@ -183,6 +183,7 @@ test('a recording made of a day is a stream without a gap, each of whose books i
 
 test('a changed byte, a missing event and a book of another checksum are found', async () => {
   const copy = temporaryDirectory();
+  const verify = () => new Pmx({}).run(['history', 'verify', copy]);
   const day = days.find((name) => manifestOf(historyDir, name).markets.some(isBusy))!;
   cpSync(join(historyDir, day), join(copy, day), { recursive: true });
   const { market_id } = manifestOf(historyDir, day).markets.find(isBusy)!;
@@ -192,7 +193,13 @@ test('a changed byte, a missing event and a book of another checksum are found',
     change(lines);
     writeFileSync(path, gzipSync(lines.join('\n')));
   };
+  const right = await verify();
+  assert.deepEqual([right.code, right.err], [0, '']);
+  assert.match(right.out, /books: all as the history says/);
   rewrite('book_events', (lines) => lines.splice(lines.length - 8, 1));
+  const wrong = await verify();
+  assert.notEqual(wrong.code, 0);
+  assert.match(wrong.err, /book_events\.csv\.gz: not the file of the manifest/);
   const [sum, gap, ...more] = (await verifyDay(join(copy, day))).problems;
   assert.match(sum, /book_events\.csv\.gz: not the file of the manifest/);
   assert.match(gap, new RegExp(`${market_id}: frame `));

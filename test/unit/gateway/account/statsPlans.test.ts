@@ -45,7 +45,7 @@ function preparedBy(make: (db: Database.Database) => unknown) {
 
 for (const [name, make, count] of [
   ['the tape', (db: Database.Database) => new FillQueries(db), 2],
-  ['the history of a market', (db: Database.Database) => new MarketHistoryQueries(db), 3],
+  ['the history of a market', (db: Database.Database) => new MarketHistoryQueries(db), 4],
   ['candles', (db: Database.Database) => new CandleQueries(db), 2],
   ['pulse, spotlight and volumes', (db: Database.Database) => new ExchangeQueries(db), 5],
   ['movements of funds', (db: Database.Database) => new FundMovementQueries(db), 2],
@@ -67,7 +67,9 @@ for (const [name, make, count] of [
         const isScan = detail.startsWith('SCAN') && !OF_FIXED_SIZE.some((table) => detail.includes(table));
         // The last row of an index is a scan by name only: it ends at its first row.
         const isLastRow = sql.endsWith('ORDER BY account DESC LIMIT 1');
-        assert.ok(!isScan || isLastRow, `${detail}\n${sql}`);
+        // An operator asks for it before an end of a market, and positions have no index of markets.
+        const isOfHolders = sql.startsWith('SELECT count(DISTINCT account)');
+        assert.ok(!isScan || isLastRow || isOfHolders, `${detail}\n${sql}`);
       }
     }
   });
