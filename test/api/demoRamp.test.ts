@@ -8,7 +8,7 @@ import { fileScope } from '../support/fileScope.ts';
 import { Pmx } from '../support/pmx.ts';
 import { RampCustomer } from '../support/rampCustomer.ts';
 import { type Json, startServer } from '../support/server.ts';
-import { assertAccessible, openPage } from '../support/visitor.ts';
+import { assertAccessible, openPage, signInBy } from '../support/visitor.ts';
 
 const SETTINGS = { SHARDS: '1', DEMO: 'on', DEMO_RAMP: 'on', FIAT_BLOCK_MS: '20' };
 const server = await startServer(fileScope, SETTINGS);
@@ -89,7 +89,7 @@ async function reaches(page: Page, heading: string): Promise<void> {
 test('a visitor of the page cashes in and out, and sees how far it is', { skip: NO_CHROMIUM }, async () => {
   const { page, complaints } = await openPage({ viewport: { width: 360, height: 800 }, bypassCSP: true });
   await page.goto(`${server.baseUrl}/cash`);
-  await page.getByRole('button', { name: 'Try with play money' }).click();
+  await signInBy(page, 'Try with play money');
   await page.getByText('None yet.').waitFor();
   await assertAccessible(page);
 

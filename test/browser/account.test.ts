@@ -9,7 +9,7 @@ import { giveWallets } from '../support/browserWallet.ts';
 import { eventually } from '../support/eventually.ts';
 import { pageServer } from '../support/pageServer.ts';
 import { makeTrader } from '../support/traders.ts';
-import { assertAccessible, fillLimit, openPage } from '../support/visitor.ts';
+import { assertAccessible, fillLimit, openPage, signInBy } from '../support/visitor.ts';
 
 const skip = NO_CHROMIUM;
 const DAY_MS = 86_400_000;
@@ -58,7 +58,7 @@ test('a timeout is begun and ended on the page, and keeps orders back meanwhile 
   const { id } = await server.admin.createUser({ wallet_address: key.address.toLowerCase() });
   await server.admin.deposit(id, { amount_usdc_micro: '50000000', reference: 'timeout' });
   const { page, complaints } = await visitWith([key], '/account');
-  await page.getByRole('button', { name: 'Sign in with a wallet' }).click();
+  await signInBy(page, 'Sign in with a wallet');
   await page.getByLabel('Place no orders for').selectOption('7d');
   await page.getByRole('button', { name: 'Take a break' }).click();
   await page.getByText('For 7 days you will place no orders.').waitFor();
@@ -81,7 +81,7 @@ test('a reminder comes as often as its person wished, and says how the day went 
   const { page, complaints } = await visitWith([newKey()], '/account');
   // Installed before anything is counted: a count that begins while the clock changes would have another time.
   await page.clock.install();
-  await page.getByRole('button', { name: 'Sign in with a wallet' }).click();
+  await signInBy(page, 'Sign in with a wallet');
   await page.getByLabel('Remind me of the time every').selectOption('30');
   await page.getByText('Saved.').waitFor();
   const loaded = page.waitForResponse('**/v1/user/rg/preferences');
@@ -103,10 +103,10 @@ test('a reminder comes as often as its person wished, and says how the day went 
 test('sessions are listed and ended, one or all (RULES.md 15.6)', { skip }, async () => {
   const key = newKey();
   const first = await visitWith([key], '/account');
-  await first.page.getByRole('button', { name: 'Sign in with a wallet' }).click();
+  await signInBy(first.page, 'Sign in with a wallet');
   await first.page.getByText('this one').waitFor();
   const second = await visitWith([key], '/account');
-  await second.page.getByRole('button', { name: 'Sign in with a wallet' }).click();
+  await signInBy(second.page, 'Sign in with a wallet');
   await second.page.getByRole('button', { name: /^End the session/ }).click();
   await second.page.getByText('The session has ended.').waitFor();
   await first.page.reload();
@@ -121,7 +121,7 @@ test('ten tabs share one session, and open without a refresh of their own (RULES
   context.on('request', (request) => {
     if (request.url().endsWith('/v1/auth/refresh')) refreshes.push(request.url());
   });
-  await page.getByRole('button', { name: 'Sign in with a wallet' }).click();
+  await signInBy(page, 'Sign in with a wallet');
   await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor();
   const tabs: Page[] = [];
   for (let count = 0; count < 10; count++) {
@@ -137,7 +137,11 @@ test('ten tabs share one session, and open without a refresh of their own (RULES
   await tabs[0]!.getByRole('button', { name: 'Sign out', exact: true }).waitFor();
   assert.deepEqual(refreshes, []);
   await tabs[1]!.getByRole('button', { name: 'Sign out', exact: true }).click();
-  for (const tab of tabs) await tab.getByRole('button', { name: 'Sign in with a wallet' }).first().waitFor();
+  for (const tab of tabs)
+    await tab
+      .getByRole('button', { name: /^Sign in/ })
+      .first()
+      .waitFor();
 });
 
 test('wallets are linked, lent to other keys and unlinked, each signing for itself (RULES.md 15.40)', {
@@ -145,7 +149,7 @@ test('wallets are linked, lent to other keys and unlinked, each signing for itse
 }, async () => {
   const [key, other, bot] = [newKey(), newKey(), newKey()];
   const { page, complaints } = await visitWith([key, other], '/account');
-  await page.getByRole('button', { name: 'Sign in with a wallet' }).click();
+  await signInBy(page, 'Sign in with a wallet');
   await page.getByText('Keys that may sign for it').click();
   await page.getByLabel('Address of a key').fill(bot.address);
   await page.getByRole('button', { name: 'Let it sign' }).click();
@@ -173,7 +177,7 @@ test('what happened to an account is listed, its notifications are read, and its
   const maker = await makeTrader(server);
   await maker.place(orderMarket, { outcomeIndex: 1, price: '0.60', size: '10' });
   const { page, complaints } = await visitWith([key], `/markets/${market.id}`);
-  await page.getByRole('button', { name: 'Sign in with a wallet' }).click();
+  await signInBy(page, 'Sign in with a wallet');
   await fillLimit(page, '40');
   await page.locator('button[type=submit]').click();
   await page.getByText('Bought 9.95 Yes for $4.00, at 40¢ on average.').waitFor();

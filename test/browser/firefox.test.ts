@@ -7,7 +7,7 @@ import { giveWallets } from '../support/browserWallet.ts';
 import { eventually } from '../support/eventually.ts';
 import { pageServer } from '../support/pageServer.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
-import { fillLimit } from '../support/visitor.ts';
+import { fillLimit, signInBy } from '../support/visitor.ts';
 
 const skip = NO_FIREFOX;
 
@@ -24,7 +24,7 @@ test('in Firefox a visitor signs in, buys, sells, cancels and claims', { skip },
   const { page, complaints } = await openPageIn(await startFirefox(t), { viewport: { width: 1280, height: 900 } });
   await giveWallets(page, [key]);
   await page.goto(`${server.baseUrl}/markets/${market.id}`);
-  await page.getByRole('button', { name: 'Sign in with a wallet' }).first().click();
+  await signInBy(page, 'Sign in with a wallet');
   await page.getByText('Available: $100.00').waitFor();
   await page.locator('.status strong', { hasText: /^Live$/ }).waitFor();
   const send = page.locator('.ticket > button[type=submit]');

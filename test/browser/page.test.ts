@@ -11,7 +11,7 @@ import { eventually } from '../support/eventually.ts';
 import { serveOidc } from '../support/oidcServer.ts';
 import { pageServer } from '../support/pageServer.ts';
 import { makeTrader } from '../support/traders.ts';
-import { assertAccessible, assertFitForAll, fillLimit, openPage } from '../support/visitor.ts';
+import { assertAccessible, assertFitForAll, fillLimit, openPage, signInBy } from '../support/visitor.ts';
 
 const skip = NO_CHROMIUM;
 const DAY_MS = 86_400_000;
@@ -190,7 +190,7 @@ test('an order is signed as typed data by the wallet of the browser, which may k
   const calls = await giveWallets(page, [key]);
   await page.addInitScript("Object.defineProperty(window, 'localStorage', { get() { throw new Error('blocked'); } })");
   await page.goto(`${server.baseUrl}/markets/${market.id}`);
-  await page.getByRole('button', { name: 'Sign in with a wallet' }).click();
+  await signInBy(page, 'Sign in with a wallet');
   await page.getByText('Available: $5.00').waitFor();
   // A price of the ladder counts each time that it is chosen.
   for (const typed of ['44', '45']) {
@@ -255,7 +255,7 @@ test('a visitor of a demo trades with play money, finds it again after a reload,
   await other.goto(`${server.baseUrl}/portfolio`);
   await other.getByRole('button', { name: 'Sign out', exact: true }).click();
   await page.getByText('Sign in above.').waitFor();
-  await other.getByRole('button', { name: 'Try with play money' }).click();
+  await signInBy(other, 'Try with play money');
   await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor();
   // A read that is under way when the other page ends the session is refused.
   assert.deepEqual(

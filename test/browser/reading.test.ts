@@ -7,7 +7,7 @@ import { giveWallets } from '../support/browserWallet.ts';
 import { eventually } from '../support/eventually.ts';
 import { pageServer } from '../support/pageServer.ts';
 import { makeTrader } from '../support/traders.ts';
-import { assertFitForAll, openPage } from '../support/visitor.ts';
+import { assertFitForAll, openPage, signInBy } from '../support/visitor.ts';
 
 const skip = NO_CHROMIUM;
 const DAY_MS = 86_400_000;
@@ -130,7 +130,7 @@ test('a portfolio has its worth, its gain now and over time, and a way to sell w
   const { page, complaints } = await openPage({ bypassCSP: true, viewport: { width: 1280, height: 900 } });
   await giveWallets(page, [privateKeyToAccount(privateKey)]);
   await page.goto(`${server.baseUrl}/portfolio`);
-  await page.getByRole('button', { name: 'Sign in with a wallet' }).first().click();
+  await signInBy(page, 'Sign in with a wallet');
   // 4.975 tokens arrive for 2.00; they are worth the middle of 30 and 40 cents.
   await page.getByRole('cell', { name: '4.97 Frosty' }).waitFor();
   const sums = page.locator('.sums');

@@ -8,7 +8,7 @@ import { giveWallets } from '../support/browserWallet.ts';
 import { eventually } from '../support/eventually.ts';
 import { pageServer } from '../support/pageServer.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
-import { assertAccessible, fillLimit, openPage } from '../support/visitor.ts';
+import { assertAccessible, fillLimit, openPage, signInBy } from '../support/visitor.ts';
 
 const skip = NO_CHROMIUM;
 
@@ -28,7 +28,7 @@ async function visit(width = 1280): Promise<Page> {
 }
 
 async function signIn(page: Page): Promise<void> {
-  await page.getByRole('button', { name: 'Sign in with a wallet' }).first().click();
+  await signInBy(page, 'Sign in with a wallet');
   await page.getByText('Available: $50.00').waitFor();
 }
 
@@ -184,7 +184,7 @@ test('a part that an upgrade took away is had by one reload, after which the tic
   await fillLimit(page, '13', '4');
   const { reloads } = await upgrade(page);
   // The parts that sign are asked for after the sign-in.
-  await page.getByRole('button', { name: 'Sign in with a wallet' }).first().click();
+  await signInBy(page, 'Sign in with a wallet');
   await page.getByText('The exchange has a newer page').waitFor();
   await page.getByText('Available: $50.00').waitFor();
   assert.equal(reloads(), 1);

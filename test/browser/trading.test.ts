@@ -11,7 +11,7 @@ import { giveWallets } from '../support/browserWallet.ts';
 import { eventually } from '../support/eventually.ts';
 import { pageServer } from '../support/pageServer.ts';
 import { makeTrader } from '../support/traders.ts';
-import { assertAccessible, assertFitForAll, fillLimit, openPage } from '../support/visitor.ts';
+import { assertAccessible, assertFitForAll, fillLimit, openPage, signInBy } from '../support/visitor.ts';
 
 const skip = NO_CHROMIUM;
 const DAY_MS = 86_400_000;
@@ -53,7 +53,7 @@ async function signedIn(marketId: string): Promise<Trader> {
   });
   await giveWallets(page, [key]);
   await page.goto(`${server.baseUrl}/markets/${marketId}`);
-  await page.getByRole('button', { name: 'Sign in with a wallet' }).click();
+  await signInBy(page, 'Sign in with a wallet');
   await page.getByText('Available: $100.00').waitFor();
   await page.locator('.status strong', { hasText: /^Live$/ }).waitFor();
   return { page, address, complaints };

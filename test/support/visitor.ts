@@ -27,6 +27,15 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Ope
   return opened;
 }
 
+/** Signs in by one of the ways of the header, which are behind one button if they are many. */
+export async function signInBy(page: Page, name: 'Sign in with a wallet' | 'Try with play money'): Promise<void> {
+  const way = page.getByRole('button', { name }).first();
+  const all = page.getByRole('button', { name: 'Sign in', exact: true }).first();
+  await way.or(all).first().waitFor();
+  if (!(await way.isVisible())) await all.click();
+  await way.click();
+}
+
 /** Fills the ticket of a market with a limit order. */
 export async function fillLimit(page: Page, price?: string, size?: string): Promise<void> {
   await page.getByRole('tab', { name: 'Limit', exact: true }).click();

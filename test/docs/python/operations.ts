@@ -102,7 +102,7 @@ export function operationFiles(document: OpenApi): Map<string, string> {
 }
 
 /** A file has 399 lines at most. */
-const METHODS_A_FILE = 10;
+const METHODS_A_FILE = 7;
 
 function chunks(methods: readonly Method[]): Method[][] {
   const parts = Math.ceil(methods.length / METHODS_A_FILE);

@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal, Mapping, Sequence
 
-from ..models import EventStages, Indication, LiveScore, Market, MarketEvent, PlatformStages
+from ..models import Indication, LiveScore, Market, MarketEvent, PlatformStages
 from .admin_texts import AdminTexts
 from .operations import UNSET, Unset, as_list, as_number, as_time, as_units, given, set_or_null
 from .requests import segment
@@ -352,52 +352,3 @@ class AdminPart1(AdminTexts):
         `expected`: The stage that it is in before. A step to a looser stage needs it.
         """
         return self._do(PlatformStages, "POST", "/admin/platform/stage", body=given(stage=stage, expected=expected))
-
-    def step_event(
-        self,
-        id: str,
-        *,
-        stage: Literal["open", "post_only", "cancel_only"],
-        expected: Literal["open", "post_only", "cancel_only"] | None = None,
-    ) -> Steps[EventStages]:
-        """Steps the undecided markets of an event to another stage.
-
-        `stage`: What books take: every order, orders that do not cross, or cancels alone.
-        `expected`: The stage that it is in before. A step to a looser stage needs it.
-        """
-        return self._do(
-            EventStages, "POST", f"/admin/events/{segment(id)}/stage", body=given(stage=stage, expected=expected)
-        )
-
-    def step_market(
-        self,
-        id: str,
-        *,
-        stage: Literal["open", "post_only", "cancel_only"],
-        expected: Literal["open", "post_only", "cancel_only"] | None = None,
-    ) -> Steps[Market]:
-        """Steps a market to another stage.
-
-        `stage`: What books take: every order, orders that do not cross, or cancels alone.
-        `expected`: The stage that it is in before. A step to a looser stage needs it.
-        """
-        return self._do(
-            Market, "POST", f"/admin/markets/{segment(id)}/stage", body=given(stage=stage, expected=expected)
-        )
-
-    def resolve_market(
-        self,
-        id: str,
-        *,
-        outcome_index: Literal[0, 1] | None = None,
-        payouts: Sequence[int] | None = None,
-    ) -> Steps[Market]:
-        """Decides a market: cancels its orders and lets holders claim. ApprovalNeededError where another operator has
-        to approve it.
-        """
-        return self._do_or_ask(
-            Market,
-            "POST",
-            f"/admin/markets/{segment(id)}/resolve",
-            body=given(outcome_index=outcome_index, payouts=as_list(payouts)),
-        )

@@ -3,17 +3,66 @@
 # Made from /openapi.json by `npm run docs`: a change here is lost.
 from __future__ import annotations
 
-from typing import Sequence
+from typing import Literal, Sequence
 
-from ..models import AdminSessions, FundMovement, Holders, Ledger, Market, OpenOrderBounds, RevokedSessions
+from ..models import EventStages, Holders, Market, OpenOrderBounds
 from .admin_1 import AdminPart1
-from .operations import as_list, as_units, given, set_or_null
+from .operations import as_list, given
 from .requests import segment
 from .steps import Steps
 
 
 class AdminPart2(AdminPart1):
     """One method for each operation."""
+
+    def step_event(
+        self,
+        id: str,
+        *,
+        stage: Literal["open", "post_only", "cancel_only"],
+        expected: Literal["open", "post_only", "cancel_only"] | None = None,
+    ) -> Steps[EventStages]:
+        """Steps the undecided markets of an event to another stage.
+
+        `stage`: What books take: every order, orders that do not cross, or cancels alone.
+        `expected`: The stage that it is in before. A step to a looser stage needs it.
+        """
+        return self._do(
+            EventStages, "POST", f"/admin/events/{segment(id)}/stage", body=given(stage=stage, expected=expected)
+        )
+
+    def step_market(
+        self,
+        id: str,
+        *,
+        stage: Literal["open", "post_only", "cancel_only"],
+        expected: Literal["open", "post_only", "cancel_only"] | None = None,
+    ) -> Steps[Market]:
+        """Steps a market to another stage.
+
+        `stage`: What books take: every order, orders that do not cross, or cancels alone.
+        `expected`: The stage that it is in before. A step to a looser stage needs it.
+        """
+        return self._do(
+            Market, "POST", f"/admin/markets/{segment(id)}/stage", body=given(stage=stage, expected=expected)
+        )
+
+    def resolve_market(
+        self,
+        id: str,
+        *,
+        outcome_index: Literal[0, 1] | None = None,
+        payouts: Sequence[int] | None = None,
+    ) -> Steps[Market]:
+        """Decides a market: cancels its orders and lets holders claim. ApprovalNeededError where another operator has
+        to approve it.
+        """
+        return self._do_or_ask(
+            Market,
+            "POST",
+            f"/admin/markets/{segment(id)}/resolve",
+            body=given(outcome_index=outcome_index, payouts=as_list(payouts)),
+        )
 
     def cancel_market(self, id: str, *, payouts: Sequence[int] | None = None) -> Steps[Market]:
         """Decides a market without an answer: half a USDC for every token, unless the body says otherwise.
@@ -34,55 +83,3 @@ class AdminPart2(AdminPart1):
     def get_open_order_bounds(self, id: str) -> Steps[OpenOrderBounds]:
         """The open orders that the account may have, in all markets and in each."""
         return self._do(OpenOrderBounds, "GET", f"/admin/users/{segment(id)}/open-order-bounds")
-
-    def set_open_order_bounds(
-        self,
-        id: str,
-        *,
-        max_open_orders: int | None,
-        max_open_orders_per_market: int | None,
-    ) -> Steps[OpenOrderBounds]:
-        """Sets the open orders that the account may have; null is the bound of the configuration."""
-        return self._do(
-            OpenOrderBounds,
-            "PUT",
-            f"/admin/users/{segment(id)}/open-order-bounds",
-            body=set_or_null(max_open_orders=max_open_orders, max_open_orders_per_market=max_open_orders_per_market),
-        )
-
-    def list_sessions(self, id: str) -> Steps[AdminSessions]:
-        """The sessions of the account that are in force, the one opened last first."""
-        return self._do(AdminSessions, "GET", f"/admin/users/{segment(id)}/sessions")
-
-    def end_sessions(self, id: str) -> Steps[RevokedSessions]:
-        """Ends all sessions of the account, and closes their sockets."""
-        return self._do(RevokedSessions, "DELETE", f"/admin/users/{segment(id)}/sessions")
-
-    def deposit(self, id: str, *, amount_usdc_micro: int, reference: str | None = None) -> Steps[FundMovement]:
-        """Credits USDC; repeating a reference returns the first deposit.
-
-        `amount_usdc_micro`: Unit: micro-USDC.
-        """
-        return self._do(
-            FundMovement,
-            "POST",
-            f"/admin/users/{segment(id)}/deposits",
-            body=given(amount_usdc_micro=as_units(amount_usdc_micro), reference=reference),
-        )
-
-    def withdraw(self, id: str, *, amount_usdc_micro: int, reference: str | None = None) -> Steps[FundMovement]:
-        """Debits available USDC; repeating a reference returns the first withdrawal. ApprovalNeededError where another
-        operator has to approve it.
-
-        `amount_usdc_micro`: Unit: micro-USDC.
-        """
-        return self._do_or_ask(
-            FundMovement,
-            "POST",
-            f"/admin/users/{segment(id)}/withdrawals",
-            body=given(amount_usdc_micro=as_units(amount_usdc_micro), reference=reference),
-        )
-
-    def get_ledger(self) -> Steps[Ledger]:
-        """The money of all accounts and the collateral of all markets, and whether the sums close."""
-        return self._do(Ledger, "GET", "/admin/ledger")

@@ -3,22 +3,9 @@
 # Made from /openapi.json by `npm run docs`: a change here is lost.
 from __future__ import annotations
 
-from typing import Any, Mapping, Sequence
-
-from ..models import (
-    AdminFiatSession,
-    AdminFiatSessions,
-    ClosedFiatDifference,
-    FailedTrades,
-    FiatDifferences,
-    FiatStatementReport,
-    MarketDeployment,
-    MarketRebate,
-    MendedTrade,
-    WaitingMoney,
-)
+from ..models import AdminSessions, FundMovement, Ledger, MarketRebate, OpenOrderBounds, RevokedSessions
 from .admin_2 import AdminPart2
-from .operations import as_list, given
+from .operations import as_units, given, set_or_null
 from .requests import segment
 from .steps import Steps
 
@@ -26,96 +13,61 @@ from .steps import Steps
 class AdminPart3(AdminPart2):
     """One method for each operation."""
 
+    def set_open_order_bounds(
+        self,
+        id: str,
+        *,
+        max_open_orders: int | None,
+        max_open_orders_per_market: int | None,
+    ) -> Steps[OpenOrderBounds]:
+        """Sets the open orders that the account may have; null is the bound of the configuration."""
+        return self._do(
+            OpenOrderBounds,
+            "PUT",
+            f"/admin/users/{segment(id)}/open-order-bounds",
+            body=set_or_null(max_open_orders=max_open_orders, max_open_orders_per_market=max_open_orders_per_market),
+        )
+
+    def list_sessions(self, id: str) -> Steps[AdminSessions]:
+        """The sessions of the account that are in force, the one opened last first."""
+        return self._do(AdminSessions, "GET", f"/admin/users/{segment(id)}/sessions")
+
+    def end_sessions(self, id: str) -> Steps[RevokedSessions]:
+        """Ends all sessions of the account, and closes their sockets."""
+        return self._do(RevokedSessions, "DELETE", f"/admin/users/{segment(id)}/sessions")
+
+    def deposit(self, id: str, *, amount_usdc_micro: int, reference: str | None = None) -> Steps[FundMovement]:
+        """Credits USDC; repeating a reference returns the first deposit.
+
+        `amount_usdc_micro`: Unit: micro-USDC.
+        """
+        return self._do(
+            FundMovement,
+            "POST",
+            f"/admin/users/{segment(id)}/deposits",
+            body=given(amount_usdc_micro=as_units(amount_usdc_micro), reference=reference),
+        )
+
+    def withdraw(self, id: str, *, amount_usdc_micro: int, reference: str | None = None) -> Steps[FundMovement]:
+        """Debits available USDC; repeating a reference returns the first withdrawal. ApprovalNeededError where another
+        operator has to approve it.
+
+        `amount_usdc_micro`: Unit: micro-USDC.
+        """
+        return self._do_or_ask(
+            FundMovement,
+            "POST",
+            f"/admin/users/{segment(id)}/withdrawals",
+            body=given(amount_usdc_micro=as_units(amount_usdc_micro), reference=reference),
+        )
+
+    def get_ledger(self) -> Steps[Ledger]:
+        """The money of all accounts and the collateral of all markets, and whether the sums close."""
+        return self._do(Ledger, "GET", "/admin/ledger")
+
     def set_rebate(self, id: str, *, rebate_bps: int) -> Steps[MarketRebate]:
         """The part of their fees that makers of the market get back from now on; 0 for none.
 
         `rebate_bps`: Unit: basis points.
         """
         return self._do(MarketRebate, "PUT", f"/admin/markets/{segment(id)}/rebate", body=given(rebate_bps=rebate_bps))
-
-    def sessions(
-        self,
-        *,
-        alarmed: bool | None = None,
-        limit: int | None = None,
-        offset: int | None = None,
-    ) -> Steps[AdminFiatSessions]:
-        """The queues of cashing in and out, and sessions: the newest, or those that someone has to look at.
-
-        `alarmed`: Only those that someone has to look at.
-        `limit`: So many rows at most.
-        `offset`: So many rows are left out.
-        """
-        return self._do(
-            AdminFiatSessions, "GET", "/admin/fiat/sessions", query=given(alarmed=alarmed, limit=limit, offset=offset)
-        )
-
-    def session(self, id: str) -> Steps[AdminFiatSession]:
-        """One session with everything that happened to it, and why."""
-        return self._do(AdminFiatSession, "GET", f"/admin/fiat/sessions/{segment(id)}")
-
-    def compare_fiat_statement(
-        self,
-        *,
-        provider: str,
-        day: str,
-        rows: Sequence[Mapping[str, Any]] | None = None,
-    ) -> Steps[FiatStatementReport]:
-        """Compares a provider's statement of a day with our sessions; it may be repeated.
-
-        `day`: In UTC, and over: today has no statement yet.
-        `rows`: The whole statement of the day. Without it the provider is asked.
-        """
-        return self._do(
-            FiatStatementReport,
-            "POST",
-            "/admin/fiat/statements",
-            body=given(provider=provider, day=day, rows=as_list(rows)),
-        )
-
-    def list_fiat_differences(
-        self,
-        *,
-        all: bool | None = None,
-        limit: int | None = None,
-        offset: int | None = None,
-    ) -> Steps[FiatDifferences]:
-        """What statements of providers have that does not agree with our sessions, and what accounts owe.
-
-        `all`: The closed ones too.
-        `limit`: So many rows at most.
-        `offset`: So many rows are left out.
-        """
-        return self._do(
-            FiatDifferences, "GET", "/admin/fiat/differences", query=given(all=all, limit=limit, offset=offset)
-        )
-
-    def close_fiat_difference(self, difference: str, *, note: str) -> Steps[ClosedFiatDifference]:
-        """Closes a difference once it is cleared up, with a note of how."""
-        return self._do(
-            ClosedFiatDifference, "POST", f"/admin/fiat/differences/{segment(difference)}/close", body=given(note=note)
-        )
-
-    def deploy_market(self, id: str) -> Steps[MarketDeployment]:
-        """Deploys a market, also one whose deployment was given up."""
-        return self._do(MarketDeployment, "POST", f"/admin/markets/{segment(id)}/deploy")
-
-    def list_waiting_money(self, *, limit: int | None = None, offset: int | None = None) -> Steps[WaitingMoney]:
-        """Money that the ledger does not have yet, and payments that the chain refuses, with the reason.
-
-        `limit`: So many rows at most.
-        `offset`: So many rows are left out.
-        """
-        return self._do(WaitingMoney, "GET", "/admin/settlement/money", query=given(limit=limit, offset=offset))
-
-    def list_failed_trades(self, *, limit: int | None = None, cursor: int | None = None) -> Steps[FailedTrades]:
-        """Trades that the contract refuses for good: each is tried again or unwound.
-
-        `limit`: So many rows at most.
-        `cursor`: The next_cursor of the page before.
-        """
-        return self._do(FailedTrades, "GET", "/admin/settlement/failed", query=given(limit=limit, cursor=cursor))
-
-    def retry_trade(self, id: str) -> Steps[MendedTrade]:
-        """Has a trade that has failed tried again, once its cause is mended."""
-        return self._do(MendedTrade, "POST", f"/admin/settlement/trades/{segment(id)}/retry")

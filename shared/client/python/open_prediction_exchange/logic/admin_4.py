@@ -3,22 +3,19 @@
 # Made from /openapi.json by `npm run docs`: a change here is lost.
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Any, Literal, Mapping, Sequence
+from typing import Any, Mapping, Sequence
 
 from ..models import (
-    ApiKeys,
-    Delegate,
-    Delegates,
-    IssuedApiKey,
-    MendedTrade,
-    Profile,
-    ProfileWithBalance,
-    UserPage,
-    Wallets,
+    AdminFiatSession,
+    AdminFiatSessions,
+    ClosedFiatDifference,
+    FiatDifferences,
+    FiatStatementReport,
+    MarketDeployment,
+    WaitingMoney,
 )
 from .admin_3 import AdminPart3
-from .operations import UNSET, Unset, as_list, as_time, given, set_or_null
+from .operations import as_list, given
 from .requests import segment
 from .steps import Steps
 
@@ -26,111 +23,77 @@ from .steps import Steps
 class AdminPart4(AdminPart3):
     """One method for each operation."""
 
-    def unwind_trade(self, id: str) -> Steps[MendedTrade]:
-        """Undoes a trade that has failed in the ledger, for both parties; a repeat changes nothing. ApprovalNeededError
-        where another operator has to approve it.
-        """
-        return self._do_or_ask(MendedTrade, "POST", f"/admin/settlement/trades/{segment(id)}/unwind")
-
-    def create_user(
+    def sessions(
         self,
         *,
-        display_name: str | None = None,
-        email: str | None = None,
-        wallet_address: str | None = None,
-        role: str | None = None,
-        referral_code: str | None = None,
-    ) -> Steps[Profile]:
-        """Makes a user with an account of its own."""
+        alarmed: bool | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+    ) -> Steps[AdminFiatSessions]:
+        """The queues of cashing in and out, and sessions: the newest, or those that someone has to look at.
+
+        `alarmed`: Only those that someone has to look at.
+        `limit`: So many rows at most.
+        `offset`: So many rows are left out.
+        """
         return self._do(
-            Profile,
-            "POST",
-            "/admin/users",
-            body=given(
-                display_name=display_name,
-                email=email,
-                wallet_address=wallet_address,
-                role=role,
-                referral_code=referral_code,
-            ),
+            AdminFiatSessions, "GET", "/admin/fiat/sessions", query=given(alarmed=alarmed, limit=limit, offset=offset)
         )
 
-    def list_users(
+    def session(self, id: str) -> Steps[AdminFiatSession]:
+        """One session with everything that happened to it, and why."""
+        return self._do(AdminFiatSession, "GET", f"/admin/fiat/sessions/{segment(id)}")
+
+    def compare_fiat_statement(
         self,
         *,
+        provider: str,
+        day: str,
+        rows: Sequence[Mapping[str, Any]] | None = None,
+    ) -> Steps[FiatStatementReport]:
+        """Compares a provider's statement of a day with our sessions; it may be repeated.
+
+        `day`: In UTC, and over: today has no statement yet.
+        `rows`: The whole statement of the day. Without it the provider is asked.
+        """
+        return self._do(
+            FiatStatementReport,
+            "POST",
+            "/admin/fiat/statements",
+            body=given(provider=provider, day=day, rows=as_list(rows)),
+        )
+
+    def list_fiat_differences(
+        self,
+        *,
+        all: bool | None = None,
         limit: int | None = None,
-        cursor: int | None = None,
-        wallet: str | None = None,
-    ) -> Steps[UserPage]:
-        """The users in the order in which they were made, a page at a time.
+        offset: int | None = None,
+    ) -> Steps[FiatDifferences]:
+        """What statements of providers have that does not agree with our sessions, and what accounts owe.
+
+        `all`: The closed ones too.
+        `limit`: So many rows at most.
+        `offset`: So many rows are left out.
+        """
+        return self._do(
+            FiatDifferences, "GET", "/admin/fiat/differences", query=given(all=all, limit=limit, offset=offset)
+        )
+
+    def close_fiat_difference(self, difference: str, *, note: str) -> Steps[ClosedFiatDifference]:
+        """Closes a difference once it is cleared up, with a note of how."""
+        return self._do(
+            ClosedFiatDifference, "POST", f"/admin/fiat/differences/{segment(difference)}/close", body=given(note=note)
+        )
+
+    def deploy_market(self, id: str) -> Steps[MarketDeployment]:
+        """Deploys a market, also one whose deployment was given up."""
+        return self._do(MarketDeployment, "POST", f"/admin/markets/{segment(id)}/deploy")
+
+    def list_waiting_money(self, *, limit: int | None = None, offset: int | None = None) -> Steps[WaitingMoney]:
+        """Money that the ledger does not have yet, and payments that the chain refuses, with the reason.
 
         `limit`: So many rows at most.
-        `cursor`: The `next_cursor` of the page before.
-        `wallet`: Only the account that owns this wallet, or ever owned it.
+        `offset`: So many rows are left out.
         """
-        return self._do(UserPage, "GET", "/admin/users", query=given(limit=limit, cursor=cursor, wallet=wallet))
-
-    def get_user(self, id: str) -> Steps[ProfileWithBalance]:
-        """A user and the USDC of the account."""
-        return self._do(ProfileWithBalance, "GET", f"/admin/users/{segment(id)}")
-
-    def add_wallet(self, id: str, *, address: str) -> Steps[Profile]:
-        """Links a wallet to the account; its orders are paid by the account from then on."""
-        return self._do(Profile, "POST", f"/admin/users/{segment(id)}/wallets", body=given(address=address))
-
-    def list_wallets(self, id: str) -> Steps[Wallets]:
-        """The linked wallets of the account, the primary one first."""
-        return self._do(Wallets, "GET", f"/admin/users/{segment(id)}/wallets")
-
-    def add_delegate(self, id: str, *, maker: str, signer: str) -> Steps[Delegate]:
-        """Lets another wallet sign orders that a wallet of the account pays for."""
-        return self._do(
-            Delegate, "POST", f"/admin/users/{segment(id)}/delegates", body=given(maker=maker, signer=signer)
-        )
-
-    def list_delegates(self, id: str) -> Steps[Delegates]:
-        """Who else may sign orders that a wallet of the account pays for."""
-        return self._do(Delegates, "GET", f"/admin/users/{segment(id)}/delegates")
-
-    def issue_api_key(
-        self,
-        id: str,
-        *,
-        scopes: Sequence[Literal[
-            "read:account",
-            "trade:orders",
-            "trade:bulk",
-            "stream:market",
-            "stream:user",
-            "manage:account",
-        ]],
-        tier: Literal["standard", "premium", "market_maker"] | None = None,
-        rate_limit_override: Mapping[str, Any] | None | Unset = UNSET,
-        expires_at: datetime | str | None | Unset = UNSET,
-        require_signing_version: Literal[1, 2] | None | Unset = UNSET,
-        self_trade_prevention: Literal["none", "cancel_newest", "cancel_oldest", "cancel_both"] | None = None,
-        allowed_ips: Sequence[str] | None | Unset = UNSET,
-    ) -> Steps[IssuedApiKey]:
-        """Issues an API key; its secret and passphrase are shown this once.
-
-        `require_signing_version`: 2 when left out; null admits both.
-        `allowed_ips`: Addresses and networks from which the key may be used; everywhere when left out.
-        """
-        return self._do(
-            IssuedApiKey,
-            "POST",
-            f"/admin/users/{segment(id)}/api-keys",
-            body={
-                **given(scopes=as_list(scopes), tier=tier, self_trade_prevention=self_trade_prevention),
-                **set_or_null(
-                    rate_limit_override=rate_limit_override,
-                    expires_at=as_time(expires_at),
-                    require_signing_version=require_signing_version,
-                    allowed_ips=as_list(allowed_ips),
-                ),
-            },
-        )
-
-    def list_api_keys(self, id: str) -> Steps[ApiKeys]:
-        """The API keys of the account without their secrets, the revoked ones too."""
-        return self._do(ApiKeys, "GET", f"/admin/users/{segment(id)}/api-keys")
+        return self._do(WaitingMoney, "GET", "/admin/settlement/money", query=given(limit=limit, offset=offset))

@@ -3,9 +3,7 @@
 # Made from /openapi.json by `npm run docs`: a change here is lost.
 from __future__ import annotations
 
-from typing import Literal
-
-from ..models import ActiveDrills, AlertTest, Message, PlatformStatus, Restricted, RotatedApiKey
+from ..models import FailedTrades, MendedTrade, Profile, ProfileWithBalance, UserPage
 from .admin_4 import AdminPart4
 from .operations import given
 from .requests import segment
@@ -15,49 +13,66 @@ from .steps import Steps
 class AdminPart5(AdminPart4):
     """One method for each operation."""
 
-    def revoke_api_key(self, key_id: str) -> Steps[Message]:
-        """Revokes an API key; revoking it again changes nothing."""
-        return self._do(Message, "DELETE", f"/admin/api-keys/{segment(key_id)}")
+    def list_failed_trades(self, *, limit: int | None = None, cursor: int | None = None) -> Steps[FailedTrades]:
+        """Trades that the contract refuses for good: each is tried again or unwound.
 
-    def rotate_api_key(self, key_id: str) -> Steps[RotatedApiKey]:
-        """Gives an API key another secret and passphrase, shown this once; the former ones are void at once."""
-        return self._do(RotatedApiKey, "POST", f"/admin/api-keys/{segment(key_id)}/rotate")
+        `limit`: So many rows at most.
+        `cursor`: The next_cursor of the page before.
+        """
+        return self._do(FailedTrades, "GET", "/admin/settlement/failed", query=given(limit=limit, cursor=cursor))
 
-    def set_account_state(self, id: str, *, state: Literal["active", "close_only", "frozen"]) -> Steps[Restricted]:
-        """Restricts what the account may do, or lifts that; open orders that the state forbids are cancelled."""
-        return self._do(Restricted, "PUT", f"/admin/users/{segment(id)}/state", body=given(state=state))
+    def retry_trade(self, id: str) -> Steps[MendedTrade]:
+        """Has a trade that has failed tried again, once its cause is mended."""
+        return self._do(MendedTrade, "POST", f"/admin/settlement/trades/{segment(id)}/retry")
 
-    def remove_wallet(self, id: str, address: str) -> Steps[Restricted]:
-        """Takes a wallet and its delegates away from the account and cancels their open orders."""
-        return self._do(Restricted, "DELETE", f"/admin/users/{segment(id)}/wallets/{segment(address)}")
+    def unwind_trade(self, id: str) -> Steps[MendedTrade]:
+        """Undoes a trade that has failed in the ledger, for both parties; a repeat changes nothing. ApprovalNeededError
+        where another operator has to approve it.
+        """
+        return self._do_or_ask(MendedTrade, "POST", f"/admin/settlement/trades/{segment(id)}/unwind")
 
-    def remove_delegate(self, id: str, maker: str, signer: str) -> Steps[Restricted]:
-        """Takes a delegate away from a wallet and cancels the open orders that it has signed."""
-        return self._do(
-            Restricted, "DELETE", f"/admin/users/{segment(id)}/delegates/{segment(maker)}/{segment(signer)}"
-        )
-
-    def get_platform(self) -> Steps[PlatformStatus]:
-        """The switches and the state of the shards."""
-        return self._do(PlatformStatus, "GET", "/admin/platform")
-
-    def pause_platform(self) -> Steps[Message]:
-        """Refuses everything that takes new risk; cancels and reads go on."""
-        return self._do(Message, "POST", "/admin/platform/pause")
-
-    def resume_platform(self) -> Steps[Message]:
-        """Ends the pause."""
-        return self._do(Message, "POST", "/admin/platform/resume")
-
-    def set_drill(
+    def create_user(
         self,
         *,
-        refusal: Literal["NOT_MATCHING_LEADER", "SETTLEMENT_UNHEALTHY"],
-        enabled: bool,
-    ) -> Steps[ActiveDrills]:
-        """While a drill is enabled, everything that places is refused with its code. A restart ends it."""
-        return self._do(ActiveDrills, "POST", "/admin/platform/drills", body=given(refusal=refusal, enabled=enabled))
+        display_name: str | None = None,
+        email: str | None = None,
+        wallet_address: str | None = None,
+        role: str | None = None,
+        referral_code: str | None = None,
+    ) -> Steps[Profile]:
+        """Makes a user with an account of its own."""
+        return self._do(
+            Profile,
+            "POST",
+            "/admin/users",
+            body=given(
+                display_name=display_name,
+                email=email,
+                wallet_address=wallet_address,
+                role=role,
+                referral_code=referral_code,
+            ),
+        )
 
-    def test_alert(self) -> Steps[AlertTest]:
-        """Lets the alert TestAlert ring for two minutes: a test of the way to the person on call."""
-        return self._do(AlertTest, "POST", "/admin/platform/alert-test", body={})
+    def list_users(
+        self,
+        *,
+        limit: int | None = None,
+        cursor: int | None = None,
+        wallet: str | None = None,
+    ) -> Steps[UserPage]:
+        """The users in the order in which they were made, a page at a time.
+
+        `limit`: So many rows at most.
+        `cursor`: The `next_cursor` of the page before.
+        `wallet`: Only the account that owns this wallet, or ever owned it.
+        """
+        return self._do(UserPage, "GET", "/admin/users", query=given(limit=limit, cursor=cursor, wallet=wallet))
+
+    def get_user(self, id: str) -> Steps[ProfileWithBalance]:
+        """A user and the USDC of the account."""
+        return self._do(ProfileWithBalance, "GET", f"/admin/users/{segment(id)}")
+
+    def add_wallet(self, id: str, *, address: str) -> Steps[Profile]:
+        """Links a wallet to the account; its orders are paid by the account from then on."""
+        return self._do(Profile, "POST", f"/admin/users/{segment(id)}/wallets", body=given(address=address))

@@ -3,11 +3,12 @@
 # Made from /openapi.json by `npm run docs`: a change here is lost.
 from __future__ import annotations
 
-from typing import Literal, Sequence
+from datetime import datetime
+from typing import Any, Literal, Mapping, Sequence
 
-from ..models import Approval, Approvals, BackupReport, IssuedOperator, Operator, Operators, PlatformContracts
+from ..models import ApiKeys, Delegate, Delegates, IssuedApiKey, Message, RotatedApiKey, Wallets
 from .admin_5 import AdminPart5
-from .operations import as_list, given
+from .operations import UNSET, Unset, as_list, as_time, given, set_or_null
 from .requests import segment
 from .steps import Steps
 
@@ -15,77 +16,67 @@ from .steps import Steps
 class AdminPart6(AdminPart5):
     """One method for each operation."""
 
-    def change_contracts(
-        self,
-        *,
-        exchange_address: str,
-        chain_id: int | None = None,
-        market_factory_address: str | None = None,
-        usdc_address: str | None = None,
-        ctf_address: str | None = None,
-        fee_sweeper_address: str | None = None,
-    ) -> Steps[PlatformContracts]:
-        """Changes the contracts that orders are signed for, in every shard or in none. ApprovalNeededError where
-        another operator has to approve it.
-        """
-        return self._do_or_ask(
-            PlatformContracts,
-            "POST",
-            "/admin/platform/contracts",
-            body=given(
-                exchange_address=exchange_address,
-                chain_id=chain_id,
-                market_factory_address=market_factory_address,
-                usdc_address=usdc_address,
-                ctf_address=ctf_address,
-                fee_sweeper_address=fee_sweeper_address,
-            ),
+    def list_wallets(self, id: str) -> Steps[Wallets]:
+        """The linked wallets of the account, the primary one first."""
+        return self._do(Wallets, "GET", f"/admin/users/{segment(id)}/wallets")
+
+    def add_delegate(self, id: str, *, maker: str, signer: str) -> Steps[Delegate]:
+        """Lets another wallet sign orders that a wallet of the account pays for."""
+        return self._do(
+            Delegate, "POST", f"/admin/users/{segment(id)}/delegates", body=given(maker=maker, signer=signer)
         )
 
-    def get_backups(self) -> Steps[BackupReport]:
-        """The backup that was asked for last, and how backups and drills ended."""
-        return self._do(BackupReport, "GET", "/admin/platform/backup")
+    def list_delegates(self, id: str) -> Steps[Delegates]:
+        """Who else may sign orders that a wallet of the account pays for."""
+        return self._do(Delegates, "GET", f"/admin/users/{segment(id)}/delegates")
 
-    def start_backup(self, *, rate: int | None = None) -> Steps[BackupReport]:
-        """Begins a backup of the data directory into the folder that BACKUP_TARGET names.
-
-        `rate`: Megabytes a second that are read at most, 40 where it is not given; 0: no limit.
-        """
-        return self._do(BackupReport, "POST", "/admin/platform/backup", body=given(rate=rate))
-
-    def list_approvals(self, *, limit: int | None = None, cursor: int | None = None) -> Steps[Approvals]:
-        """Changes that wait for a second operator or were decided by one, the newest first.
-
-        `limit`: So many rows at most.
-        `cursor`: The next_cursor of the page before.
-        """
-        return self._do(Approvals, "GET", "/admin/approvals", query=given(limit=limit, cursor=cursor))
-
-    def get_approval(self, id: str) -> Steps[Approval]:
-        """One of them."""
-        return self._do(Approval, "GET", f"/admin/approvals/{segment(id)}")
-
-    def approve(self, id: str) -> Steps[Approval]:
-        """Approves a change that another operator asked for, and carries it out; a repeat answers its end."""
-        return self._do(Approval, "POST", f"/admin/approvals/{segment(id)}/approve")
-
-    def reject(self, id: str) -> Steps[Approval]:
-        """Rejects a change that waits; the operator who asked for it may too."""
-        return self._do(Approval, "POST", f"/admin/approvals/{segment(id)}/reject")
-
-    def create_operator(
+    def issue_api_key(
         self,
+        id: str,
         *,
-        name: str,
-        roles: Sequence[Literal["viewer", "catalogue", "treasury", "superuser"]],
-    ) -> Steps[IssuedOperator]:
-        """Makes an operator; the token is shown this once."""
-        return self._do(IssuedOperator, "POST", "/admin/operators", body=given(name=name, roles=as_list(roles)))
+        scopes: Sequence[Literal[
+            "read:account",
+            "trade:orders",
+            "trade:bulk",
+            "stream:market",
+            "stream:user",
+            "manage:account",
+        ]],
+        tier: Literal["standard", "premium", "market_maker"] | None = None,
+        rate_limit_override: Mapping[str, Any] | None | Unset = UNSET,
+        expires_at: datetime | str | None | Unset = UNSET,
+        require_signing_version: Literal[1, 2] | None | Unset = UNSET,
+        self_trade_prevention: Literal["none", "cancel_newest", "cancel_oldest", "cancel_both"] | None = None,
+        allowed_ips: Sequence[str] | None | Unset = UNSET,
+    ) -> Steps[IssuedApiKey]:
+        """Issues an API key; its secret and passphrase are shown this once.
 
-    def list_operators(self) -> Steps[Operators]:
-        """All operators, the revoked ones too, in the order in which they were made."""
-        return self._do(Operators, "GET", "/admin/operators")
+        `require_signing_version`: 2 when left out; null admits both.
+        `allowed_ips`: Addresses and networks from which the key may be used; everywhere when left out.
+        """
+        return self._do(
+            IssuedApiKey,
+            "POST",
+            f"/admin/users/{segment(id)}/api-keys",
+            body={
+                **given(scopes=as_list(scopes), tier=tier, self_trade_prevention=self_trade_prevention),
+                **set_or_null(
+                    rate_limit_override=rate_limit_override,
+                    expires_at=as_time(expires_at),
+                    require_signing_version=require_signing_version,
+                    allowed_ips=as_list(allowed_ips),
+                ),
+            },
+        )
 
-    def revoke_operator(self, id: str) -> Steps[Operator]:
-        """Revokes the token of an operator; revoking it again changes nothing."""
-        return self._do(Operator, "DELETE", f"/admin/operators/{segment(id)}")
+    def list_api_keys(self, id: str) -> Steps[ApiKeys]:
+        """The API keys of the account without their secrets, the revoked ones too."""
+        return self._do(ApiKeys, "GET", f"/admin/users/{segment(id)}/api-keys")
+
+    def revoke_api_key(self, key_id: str) -> Steps[Message]:
+        """Revokes an API key; revoking it again changes nothing."""
+        return self._do(Message, "DELETE", f"/admin/api-keys/{segment(key_id)}")
+
+    def rotate_api_key(self, key_id: str) -> Steps[RotatedApiKey]:
+        """Gives an API key another secret and passphrase, shown this once; the former ones are void at once."""
+        return self._do(RotatedApiKey, "POST", f"/admin/api-keys/{segment(key_id)}/rotate")
