@@ -6,7 +6,7 @@
 import { isDecided, MARKET_STATUS, STAGE } from '../../shared/base/codes.ts';
 import { E, OK } from '../../shared/base/errors.ts';
 import * as commands from '../../shared/wire/commands.ts';
-import { hashStartIn } from '../../shared/wire/hashStart.ts';
+import { hashStartIn, WRONGLY_SIGNED } from '../../shared/wire/hashStart.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import type { OrderChecks } from '../verify/orderChecks.ts';
 import type { Admitted } from './admitted.ts';
@@ -40,7 +40,7 @@ export function refuseLate(
   return hasExpired(words, word) ? E.ORDER_EXPIRED : OK;
 }
 
-/** An order whose signature or signer is wrong names nothing. */
+/** An order whose signature or signer is wrong names nothing. That its signature was wrong is said (RULES.md 5.8). */
 export function nameForgotten(
   { markets }: ShardState,
   checks: OrderChecks,
@@ -53,8 +53,10 @@ export function nameForgotten(
   const isOver = market !== undefined && isDecided(market.status);
   if (!isOver && !hasExpired(words, word)) return;
   const isAuthorized = (kindBits(words[word + PLACE.kind]) & PLACE_BIT_AUTHORIZED) !== 0;
-  if (!isAuthorized || !checks.isSigned(words, bytes, word)) return;
-  [admitted.detailA, admitted.detailB, admitted.detailC] = hashStartIn(bytes, (word + PLACE.hash) * 4);
+  if (!isAuthorized) return;
+  const isSigned = checks.isSigned(words, bytes, word);
+  const named = isSigned ? hashStartIn(bytes, (word + PLACE.hash) * 4) : WRONGLY_SIGNED;
+  [admitted.detailA, admitted.detailB, admitted.detailC] = named;
 }
 
 function hasExpired(words: Uint32Array, word: number): boolean {

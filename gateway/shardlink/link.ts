@@ -370,7 +370,7 @@ export class ShardLink {
     pending.context = null;
     this.#free.push(request);
     this.replyTimes.replied(shard, pending.type, pending.sentUs);
-    if (sharedBy !== 0) this.#lanes[shard].shares.remove(sharedBy, this.#reply.code);
+    if (sharedBy !== 0) this.#lanes[shard].shares.remove(sharedBy, this.#reply);
     this.#call(handler, context);
   }
 

@@ -14,7 +14,8 @@
  *             refused.
  */
 import { assert } from '../../shared/base/assert.ts';
-import { E, OK } from '../../shared/base/errors.ts';
+import { OK } from '../../shared/base/errors.ts';
+import { isWronglySigned, type OrderReply } from '../../shared/wire/hashStart.ts';
 
 /** One more than the largest batch of orders: a request of an account with nothing waiting is carried out whole. */
 const ALWAYS = 16;
@@ -49,13 +50,12 @@ export class PlacementShares {
     this.waiting++;
   }
 
-  /** @param code of the reply. */
-  remove(account: number, code: number): void {
+  remove(account: number, reply: OrderReply): void {
     assert(this.#waitingOf[account] > 0, 'SHARES-1: what has a reply was waiting');
     this.#waitingOf[account]--;
     this.waiting--;
-    if (code === E.INVALID_SIGNATURE) this.#suspects.add(account);
-    else if (code === OK && this.#suspects.size > 0) this.#suspects.delete(account);
+    if (isWronglySigned(reply)) this.#suspects.add(account);
+    else if (reply.code === OK && this.#suspects.size > 0) this.#suspects.delete(account);
   }
 
   #grow(account: number): void {

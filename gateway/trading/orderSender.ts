@@ -9,7 +9,7 @@ import { E, ERRORS, errorRow, OK } from '../../shared/base/errors.ts';
 import type { OrderRecord } from '../../shared/base/orderMath.ts';
 import type { REPLACE_MODE } from '../../shared/wire/commands.ts';
 import { flagsExpecting, NO_GROUP, PLACE_BIT_TOO_MANY_OPEN, REPLACE_ELSEWHERE } from '../../shared/wire/commands.ts';
-import { hashStartOf } from '../../shared/wire/hashStart.ts';
+import { hashStartOf, isWronglySigned } from '../../shared/wire/hashStart.ts';
 import type { AccountStates } from '../account/accountStates.ts';
 import type { Accounts } from '../account/accounts.ts';
 import type { AccountReads } from '../account/reads.ts';
@@ -35,16 +35,6 @@ import type { Placed } from './placed.ts';
 import { placedNow } from './placementResponse.ts';
 import type { PlacementReads } from './reads.ts';
 import { endedAs, OldOrder } from './replacedOrder.ts';
-
-/** Refusals that a repeat of an accepted order would get, once its shard has forgotten it. */
-const MAY_BE_FORGOTTEN: ReadonlySet<number> = new Set([
-  E.ORDER_TOMBSTONED,
-  E.DEADLINE_PASSED,
-  E.DUPLICATE_CLIENT_ORDER_ID,
-  E.MARKET_NOT_ACTIVE,
-  E.CANCEL_ONLY_PHASE,
-  E.ORDER_EXPIRED,
-]);
 
 type ReplaceMode = (typeof REPLACE_MODE)[keyof typeof REPLACE_MODE];
 
@@ -118,7 +108,7 @@ export class OrderSender {
   readonly #past: PastOrders;
   readonly #parsed = new ParsedOrders();
   readonly #onReply: ReplyHandler<SentOrder> = (reply, sent) => {
-    if (reply.code === E.INVALID_SIGNATURE) this.#deps.badSignatures?.count(sent.account);
+    if (isWronglySigned(reply)) this.#deps.badSignatures?.count(sent.account);
     this.#release(sent, reply.code, reply.shard);
     this.#report(reply, sent);
   };
@@ -201,7 +191,7 @@ export class OrderSender {
 
   #refused(reply: ShardReply, sent: SentOrder): void {
     const refusal = refusalOf(reply, sent.asset);
-    const start = MAY_BE_FORGOTTEN.has(reply.code) ? hashStartOf(reply) : null;
+    const start = hashStartOf(reply);
     if (start === null) sent.refused(refusal);
     else void this.#findAccepted(sent, start, refusal);
   }

@@ -68,7 +68,8 @@ const REPLY_NOTE =
   'CANCEL_MANY, SWEEP, CONTRACTS and NONCE_FLOOR: how many orders were cancelled. ' +
   'REPLACE: whether the queue position was kept and whether the price changed, 0 or 1 each, and the lots that were ' +
   'left of the old order. REMAINING_CHANGED: what remains. A CANCEL that left a tombstone: its untilMs. ' +
-  'A refusal of an order that may have been accepted and forgotten: the start of its hash (hashStart.ts).';
+  'A refusal of an order that may have been accepted and forgotten: the start of its hash, or that its signature is ' +
+  'wrong (hashStart.ts).';
 
 export const EVENT = family(HEADER, {
   RECORD: member(1, 'The events up to the next REPLY belong to this row of the journal.', {

@@ -85,7 +85,7 @@ export const MARKET_FAULTS: readonly Fault[] = [
   },
   {
     name: 'an answer denies a trade: history is not asked of a market that is over',
-    file: 'gateway/trading/orderSender.ts',
+    file: 'shared/wire/hashStart.ts',
     search: '  E.MARKET_NOT_ACTIVE,\n',
     replace: '',
     caughtBy: 'test/unit/gateway/trading/orderSender.test.ts',

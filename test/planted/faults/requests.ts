@@ -337,9 +337,16 @@ export const REQUEST_FAULTS: readonly Fault[] = [
   {
     name: 'wrong signatures cost their sender nothing',
     file: 'gateway/trading/orderSender.ts',
-    search: 'if (reply.code === E.INVALID_SIGNATURE) this',
-    replace: 'if (reply.code === E.INVALID_SIGNATURE && reply.shard < 0) this',
+    search: 'if (isWronglySigned(reply)) this',
+    replace: 'if (isWronglySigned(reply) && reply.shard < 0) this',
     caughtBy: 'test/unit/gateway/trading/orderSender.test.ts',
+  },
+  {
+    name: 'wrong signatures cost their sender nothing in a market that is decided',
+    file: 'engine/core/lateOrders.ts',
+    search: ': WRONGLY_SIGNED;',
+    replace: ': [0, 0, 0];',
+    caughtBy: 'test/unit/engine/core/forgetting.test.ts',
   },
   {
     name: 'requests on a socket pass without the scope of their route',

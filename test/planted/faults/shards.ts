@@ -197,8 +197,8 @@ export const SHARD_FAULTS: readonly Fault[] = [
   {
     name: 'an account with wrong signatures is checked like any other',
     file: 'gateway/shardlink/placementShares.ts',
-    search: 'if (code === E.INVALID_SIGNATURE) this',
-    replace: 'if (code === E.DUPLICATE_ORDER) this',
+    search: 'if (isWronglySigned(reply)) this',
+    replace: 'if (isWronglySigned(reply) && reply.code === OK) this',
     caughtBy: 'test/hostile/fullRing.test.ts',
   },
   {

@@ -11,6 +11,7 @@ import Database from 'better-sqlite3';
 import type { OrderMarket } from '../../../shared/client/order.ts';
 import { IN_FILE } from '../../../shared/crypto/masterKey.ts';
 import { temporaryDirectory } from '../directory.ts';
+import { eventually } from '../eventually.ts';
 import { type Scope, TestServer } from '../server.ts';
 import { makeMarket, makeTrader, type Trader } from '../traders.ts';
 import { AS_NOBODY, NOBODY } from './nobody.ts';
@@ -24,6 +25,8 @@ import { readable } from './readable.ts';
  */
 const SNAPSHOT_AT_STOP = { SNAPSHOT_EVERY: '1' };
 const ROUNDS = 60;
+/** Records whose private frames the read model may still have. */
+const MOST_KEPT = 4;
 /** So many accounts that the oldest ones have a page of their own. */
 const ACCOUNTS = 80;
 
@@ -111,13 +114,35 @@ function movementsIn(control: string, withLog: boolean): number {
 
 /**
  * For a running exchange: kills it, then stops it in order with a snapshot of its end, so that everything is in the
- * files.
+ * files. A stop waits for its snapshot only so long: beside a busy neighbour it may need another one.
  */
 async function endWithSnapshot(server: TestServer): Promise<void> {
+  const before = snapshotsIn(server.dataDir);
   await server.kill();
-  await startAsNobody(server, SNAPSHOT_AT_STOP);
-  await server.stop();
+  await eventually('a snapshot', async () => {
+    await startAsNobody(server, SNAPSHOT_AT_STOP);
+    await server.stop();
+    return snapshotsIn(server.dataDir) > before;
+  });
   emptyLogs(server.dataDir);
+}
+
+function snapshotsIn(directory: string): number {
+  return readdirSync(directory).filter((name) => /^snapshot-0-\d+\.bin$/.test(name)).length;
+}
+
+/** True if the read model has left the private frames of all but the newest records to their log. */
+function hasLeftFrames(directory: string): boolean {
+  const db = new Database(join(directory, 'read.db'), { readonly: true });
+  try {
+    const kept = db
+      .prepare<[], number>('SELECT sequence - shard_sequence FROM cursors JOIN private_tail_starts USING (shard)')
+      .pluck()
+      .get();
+    return kept !== undefined && kept <= MOST_KEPT;
+  } finally {
+    db.close();
+  }
 }
 
 export async function newExchange(environment: Readonly<Record<string, string>> = {}): Promise<TestServer> {
@@ -168,7 +193,11 @@ export async function makeWorld(scope: Scope): Promise<World> {
   const control = join(server.dataDir, 'control.db');
   const withdrawAndDie = async (): Promise<Pick<World, 'framesBefore' | 'told'>> => {
     const framesBefore = framesOf(`${control}-wal`);
-    await server.admin.withdraw(traders[1]!.userId, { amount_usdc_micro: '1000000' });
+    // Each record lets the read model go on. Frames that it still had would not be lost with their log.
+    await eventually('private frames are in their log alone', async () => {
+      await server.admin.withdraw(traders[1]!.userId, { amount_usdc_micro: '1000000' });
+      return hasLeftFrames(server.dataDir);
+    });
     const told = await toldBy(server, { traders, market });
     await server.kill();
     return { framesBefore, told };

@@ -2,16 +2,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { checkInvariants } from '../../../../engine/core/invariants.ts';
+import type { Verifier } from '../../../../engine/verify/verifier.ts';
 import { CLOSE_REASON, MARKET_STATUS, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
-import { hashStartOf } from '../../../../shared/wire/hashStart.ts';
+import { hashStartOf, isWronglySigned } from '../../../../shared/wire/hashStart.ts';
 import { EngineRig } from '../../../support/engineRig.ts';
 
 const HOUR_MS = 3_600_000;
 const ALICE = 1;
 
-function rig(): EngineRig {
-  const x = new EngineRig();
+function rig(verifier?: Verifier): EngineRig {
+  const x = new EngineRig(verifier && { verifier });
   for (const market of [0, 1]) x.market(market);
   x.fund(ALICE, 1_000_000_000);
   return x;
@@ -51,6 +52,19 @@ describe('a shard', () => {
     const start = hashStartOf(again)!;
     assert.deepEqual(start, new Uint8Array(hash.buffer, hash.byteOffset, start.length));
     assert.equal(hashStartOf(x.place({ ...gone, authorized: false }).reply), null, 'a stranger has nothing to ask');
+  });
+
+  it('says of an order of a decided market that its signature is wrong, and names nothing then', () => {
+    const signature = { holds: true };
+    const x = rig({ name: 'noble', verify: () => signature.holds });
+    const order = { account: ALICE, market: 0, salt: 70 };
+    x.resolve(0, 1_000_000);
+    assert.equal(isWronglySigned(x.place(order).reply), false);
+    signature.holds = false;
+    const { reply } = x.place(order);
+    assert.equal(reply.code, E.MARKET_NOT_ACTIVE);
+    assert.deepEqual([isWronglySigned(reply), hashStartOf(reply)], [true, null]);
+    assert.equal(isWronglySigned(x.place({ ...order, market: 1 }).reply), true, 'as in a market that trades');
   });
 
   it('forgets an order of an open market once its expiration has passed by the time of a later order', () => {

@@ -23,7 +23,7 @@ import {
   PLACE_BIT_CLIENT_ID_TAKEN,
   PLACE_BIT_TOO_MANY_OPEN,
 } from '../../../../shared/wire/commands.ts';
-import { HASH_START_BYTES, hashStartIn } from '../../../../shared/wire/hashStart.ts';
+import { HASH_START_BYTES, hashStartIn, WRONGLY_SIGNED } from '../../../../shared/wire/hashStart.ts';
 import { readSafe } from '../../../../shared/wire/record.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
 import { recordOf } from '../../../support/recordWriter.ts';
@@ -55,7 +55,7 @@ const CALL = {
 const MARKET = { shard: 0, index: 3, yesTokenId: '1', noTokenId: '2' };
 
 /** An engine that keeps the records, says `code`, and replies to the last order when the test wants it. */
-function rig(code: number, past?: PastReads, start: Uint8Array | null = null) {
+function rig(code: number, past?: PastReads, named: readonly [number, number, number] = [0, 0, 0]) {
   const records: Uint32Array[] = [];
   let replyToLast: (replied: number) => void = () => {};
   const engine = {
@@ -73,7 +73,7 @@ function rig(code: number, past?: PastReads, start: Uint8Array | null = null) {
       const reply = emptyReply(result);
       replyToLast = (replied) => {
         setReply(reply, replied, shard, 0, result);
-        if (start !== null) [reply.a, reply.b, reply.c] = hashStartIn(start, 0);
+        [reply.a, reply.b, reply.c] = named;
         onReply(reply, sent);
       };
       return code;
@@ -164,6 +164,17 @@ test('wrong signatures that its shard finds keep further orders of an account fr
   assert.equal(records.length, 40);
 });
 
+test('5.8 a wrong signature counts too if the order was refused because its market is decided', () => {
+  const { sender, reply } = rig(OK, undefined, WRONGLY_SIGNED);
+  for (const code of [E.INSUFFICIENT_BALANCE, E.MARKET_NOT_ACTIVE]) {
+    for (let count = 0; count < 20; count++) {
+      assert.equal(sender.tryPlace(sentOrder({})), null, `${count} were refused with ${code}`);
+      reply(code);
+    }
+  }
+  assert.equal(sender.tryPlace(sentOrder({}))?.row, ERRORS.RATE_LIMITED);
+});
+
 test('2.13 an order that its shard may have forgotten is refused only as history knows it', async () => {
   const START = Uint8Array.from({ length: HASH_START_BYTES }, (_, at) => (at * 37) % 256);
   class Asked extends SentOrder {
@@ -180,7 +191,7 @@ test('2.13 an order that its shard may have forgotten is refused only as history
       return found ?? new Promise(() => {});
     };
     const past = { historyFromMs, ofAccountByNow } as unknown as PastReads;
-    const { sender, reply } = rig(OK, past, START);
+    const { sender, reply } = rig(OK, past, hashStartIn(START, 0));
     const sent = new Asked(parsed.read(BODY as unknown as PlacementBody));
     assert.equal(sender.tryPlace(sent), null);
     reply(code);
