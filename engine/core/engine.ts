@@ -238,7 +238,7 @@ export class Engine {
    * Ends the replay: from here on commands are new, the shared cells hold what can be spent, and credits wait for their
    * commit.
    * @param postOnlyUntilMs until then orders may only rest (RULES.md 7.13).
-   * @param mostOrders that the shard accepts in its life (RULES.md 2.12). A replay knows no bound.
+   * @param mostOrders that the shard remembers in memory (RULES.md 2.12). A replay knows no bound.
    * @param rules that come into force with the next command, because every reader of the journal knows them.
    */
   goLive(postOnlyUntilMs = 0, mostOrders = MOST_HASHES, rules = RULES_BEFORE): void {

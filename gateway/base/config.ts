@@ -78,7 +78,7 @@ export type Config = Readonly<{
   rateLimits: boolean;
   collateralCheck: boolean;
   postOnlyMs: number;
-  /** The number of orders that a shard accepts in its life; it keeps each in memory for ever. */
+  /** The number of orders that a shard remembers in memory (RULES.md 2.12). */
   maxOrdersEver: number;
   /** True if a rehearsal compiles the code of orders before the exchange is ready. */
   rehearse: boolean;

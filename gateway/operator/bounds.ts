@@ -24,7 +24,7 @@ export function* boundsOf(from: BoundsSources): Generator<Bound> {
   yield ['connections', from.connections(), from.mostConnections];
   yield ['queries', from.queries.waiting, from.mostQueries];
   for (const [shard, meters] of from.shardMeters.entries()) {
-    yield [`orders ever of shard ${shard}`, meters.count('ordersEver'), from.mostOrdersEver];
+    yield [`orders in memory of shard ${shard}`, meters.count('ordersEver'), from.mostOrdersEver];
   }
 }
 

@@ -25,7 +25,8 @@ export const ORDER_ERROR_NOTES = {
   MARKET_NOT_ACTIVE: note(
     'later',
     'The market is not `active`: not open yet, locked, or decided.',
-    'Read `status`, `trading_starts_at` and `trading_ends_at` of the market.',
+    'Read `status`, `trading_starts_at` and `trading_ends_at` of the market. With ' +
+      '`may_have_been_accepted` in `details` read the order too: an earlier attempt may have arrived.',
   ),
   CANCEL_ONLY_PHASE: note(
     'same',
@@ -35,7 +36,8 @@ export const ORDER_ERROR_NOTES = {
   ORDER_EXPIRED: note(
     'changed',
     '`expiration` is the present second or earlier.',
-    'Sign again with a later one. It is in seconds.',
+    'Sign again with a later one. It is in seconds. With `may_have_been_accepted` in `details` read the order ' +
+      'first: an earlier attempt may have arrived.',
   ),
   INVALID_TICK: note(
     'changed',

@@ -43,7 +43,7 @@ export type ShardOptions = {
   readonly collateralCheck: boolean;
   /** Duration of the post-only phase after a start (RULES.md 7.13), or 0. */
   readonly postOnlyMs: number;
-  /** The number of orders that the shard accepts in its life (RULES.md 2.12). */
+  /** The number of orders that the shard remembers in memory (RULES.md 2.12). */
   readonly maxOrdersEver: number;
   /** Absent: the journal of this machine is the only one (JOURNAL=sqlite). */
   readonly replication?: ShardReplication;

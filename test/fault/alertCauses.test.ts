@@ -272,7 +272,7 @@ describe('what rings after a start', { skip: NO_PROMTOOL }, () => {
     const used = async (): Promise<number> => {
       const { samples } = await scrape(server);
       return samples.get(
-        'exchange_bound_used{bound="orders ever of shard 0",job="exchange",instance="exchange:8080"}',
+        'exchange_bound_used{bound="orders in memory of shard 0",job="exchange",instance="exchange:8080"}',
       )!;
     };
     for (let index = 0; index < 4; index++) await place(await widened(server, await makeTrader(server)), 110);

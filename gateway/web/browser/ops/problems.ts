@@ -166,7 +166,7 @@ function queryProblems({ queries: { waiting } }: Operations): Problem[] {
 function tableProblems({ bounds }: Operations): Problem[] {
   return bounds.flatMap(({ name, used, most }) => {
     if (used <= boundOf('TableFilling') * most) return [];
-    const isOrders = name.startsWith('orders ever') && used > boundOf('OrderCapacity') * most;
+    const isOrders = name.startsWith('orders in memory') && used > boundOf('OrderCapacity') * most;
     const text = `${percentOf(used / most)} used: ${name}.`;
     return [ringing(isOrders ? 'OrderCapacity' : 'TableFilling', 'Surroundings', text, name)];
   });
