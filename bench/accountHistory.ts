@@ -126,7 +126,7 @@ function writeMarkets(db: Database.Database, { markets, trades }: AccountHistory
     addStats.run({
       ...{ market, shard: 0, status, payout_yes_ppm: isDecided ? 1_000_000 : 0 },
       ...{ resolved_ms: isDecided ? END_MS - market : 0, decided_sequence: isDecided ? 2 * trades : 0 },
-      ...{ open_interest_atomic: 0, last_yes_ticks: 50, last_trade_ms: END_MS, last_fill_us: 0 },
+      ...{ open_interest_atomic: 0, holders: 0, last_yes_ticks: 50, last_trade_ms: END_MS, last_fill_us: 0 },
     });
   }
 }

@@ -32,6 +32,7 @@ import type { OpenOrder } from './orderPool.ts';
 import type { RecordContext } from './orders.ts';
 import { REPLACE, RowInserter } from './rowInserter.ts';
 import type { AccountStats } from './statsAccounts.ts';
+import type { MarketStats } from './statsMarkets.ts';
 
 /** With more positions in memory than this, the next flush empties the cache: about 30 MB. */
 const MOST_CACHED = 200_000;
@@ -67,6 +68,7 @@ type PositionRow = Record<keyof RowOf<typeof POSITIONS>, bigint>;
 
 export class PositionProjection {
   readonly #accounts: AccountStats;
+  readonly #markets: MarketStats;
   readonly #onDifference: OnDifference;
   readonly #cached = new Map<number, Position>();
   readonly #dirty: Position[] = [];
@@ -74,8 +76,9 @@ export class PositionProjection {
   readonly #write: RowInserter<typeof POSITIONS>;
   readonly #hours: HourRows<typeof POSITION_HOURS, 'account' | 'market' | 'outcome'>;
 
-  constructor(db: Database.Database, accounts: AccountStats, onDifference: OnDifference) {
+  constructor(db: Database.Database, accounts: AccountStats, markets: MarketStats, onDifference: OnDifference) {
     this.#accounts = accounts;
+    this.#markets = markets;
     this.#onDifference = onDifference;
     this.#select = db
       .prepare<[number, number, number], PositionRow>(
@@ -97,6 +100,7 @@ export class PositionProjection {
     position.changedMs = record.timeMs;
     position.isDirty = true;
     this.#dirty.push(position);
+    this.#counted(position, 0n);
     this.#accounts.earned(account, 0n, 0n, record);
   }
 
@@ -210,6 +214,7 @@ export class PositionProjection {
     this.#touch(position, record.timeMs);
     const { costMicro, quantityAtomic, realizedMicro } = position;
     exchange(position, BigInt(netAtomic), BigInt(grossAtomic), BigInt(paidMicro));
+    this.#counted(position, quantityAtomic);
     const hasLeft = position.quantityAtomic === 0n || position.quantityAtomic > 0n !== quantityAtomic > 0n;
     if (hasLeft && position.costBasis === COST_BASIS.UNKNOWN) position.costBasis = COST_BASIS.RECOVERED;
     this.#accounts.earned(account, position.realizedMicro - realizedMicro, position.costMicro - costMicro, record);
@@ -229,10 +234,19 @@ export class PositionProjection {
     this.#onDifference({ account, market, outcome, shard, shardSequence, ...found });
     this.#touch(position, timeMs);
     correct(position, BigInt(atomic));
+    this.#counted(position, foundAtomic);
     position.costBasis = atomic === 0 ? COST_BASIS.RECOVERED : COST_BASIS.UNKNOWN;
     this.#accounts.earned(account, 0n, position.costMicro - costMicro, record);
     // No USDC has moved (shared/tables/statsAccounts.ts).
     this.#accounts.funded(account, position.costMicro - costMicro, record);
+  }
+
+  /** MARKETSTATS-3: the account is counted once for both outcomes. */
+  #counted({ account, market, outcome, quantityAtomic }: Position, beforeAtomic: bigint): void {
+    const isHeld = quantityAtomic > 0n;
+    if (isHeld === beforeAtomic > 0n) return;
+    const other = outcome === OUTCOME.YES ? OUTCOME.NO : OUTCOME.YES;
+    if (this.#position(account, market, other).quantityAtomic <= 0n) this.#markets.held(market, isHeld ? 1 : -1);
   }
 
   #position(account: number, market: number, outcome: number): Position {

@@ -25,7 +25,7 @@ const QUERIES = {
     SELECT account, reserved_micro FROM account_stats WHERE shard = ? AND reserved_micro <> 0 ORDER BY account`,
   market: `
     SELECT market, hex(uuid), ticks_per_unit, markets.status, start_ms, end_ms, market_stats.status, payout_yes_ppm,
-      resolved_ms, open_interest_atomic
+      resolved_ms, open_interest_atomic, holders
     FROM markets JOIN market_stats USING (market) WHERE shard = ? ORDER BY market`,
 } as const;
 

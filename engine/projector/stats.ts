@@ -36,7 +36,7 @@ export class Stats {
     this.#fundMovements = fundMovements;
     this.#markets = new MarketStats(db);
     this.#accounts = new AccountStats(db);
-    this.#positions = new PositionProjection(db, this.#accounts, onDifference);
+    this.#positions = new PositionProjection(db, this.#accounts, this.#markets, onDifference);
     this.#exchange = new ExchangeStats(db, shards);
   }
 

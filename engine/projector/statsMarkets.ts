@@ -5,6 +5,7 @@
  * Invariants:
  *   MARKETSTATS-1  A market has its row before its first trade.
  *   MARKETSTATS-2  After `flush` every row agrees with memory.
+ *   MARKETSTATS-3  `holders` counts the accounts whose position in Yes or in No is above zero.
  */
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
@@ -26,6 +27,7 @@ type Market = {
   resolvedMs: number;
   decidedSequence: number;
   openInterestAtomic: number;
+  holders: number;
   lastYesTicks: number;
   lastTradeMs: number;
   lastFillMicros: number;
@@ -52,6 +54,7 @@ export class MarketStats {
         resolvedMs: row.resolved_ms,
         decidedSequence: row.decided_sequence,
         openInterestAtomic: row.open_interest_atomic,
+        holders: row.holders,
         lastYesTicks: row.last_yes_ticks,
         lastTradeMs: row.last_trade_ms,
         lastFillMicros: row.last_fill_us,
@@ -112,6 +115,13 @@ export class MarketStats {
     this.#markDirty(market);
   }
 
+  /** One account more, or one less, has tokens of the market. MARKETSTATS-3 */
+  held(index: number, added: 1 | -1): void {
+    const market = this.#known(index);
+    market.holders += added;
+    this.#markDirty(market);
+  }
+
   flush(): void {
     // In the order of the table, so that neighbours are written into a page one after the other.
     for (const market of this.#dirty.sort((a, b) => a.market - b.market)) {
@@ -124,6 +134,7 @@ export class MarketStats {
         resolved_ms: market.resolvedMs,
         decided_sequence: market.decidedSequence,
         open_interest_atomic: market.openInterestAtomic,
+        holders: market.holders,
         last_yes_ticks: market.lastYesTicks,
         last_trade_ms: market.lastTradeMs,
         last_fill_us: market.lastFillMicros,
@@ -155,6 +166,7 @@ function newMarket(market: number, shard: number, status: number): Market {
     resolvedMs: 0,
     decidedSequence: 0,
     openInterestAtomic: 0,
+    holders: 0,
     lastYesTicks: 0,
     lastTradeMs: 0,
     lastFillMicros: 0,

@@ -2,7 +2,7 @@
 import type Database from 'better-sqlite3';
 import type { BrowseSort } from '../../shared/api/browse.ts';
 import { prepared } from '../../shared/base/prepared.ts';
-import { EVENT_NAMES } from '../../shared/tables/catalogEvents.ts';
+import { EVENT_NAMES, IS_OVER, OPEN_STATUSES } from '../../shared/tables/catalogEvents.ts';
 import { MAX_COUNTED, type Page, pageOf } from '../base/page.ts';
 import { EventRanks } from './eventRanksQueries.ts';
 import { SearchBudget } from './searchBudgetQueries.ts';
@@ -26,18 +26,42 @@ type Parameters = Omit<BrowseFilters, 'isRanked' | 'sort' | 'nowMs'>;
 /** `total` is present if the statement that finds the events counts them too. */
 type Found = { readonly event: number; readonly total?: number };
 
-const OPEN_STATUSES = ['live', 'upcoming'] as const;
 const START = 'start_ms, event';
 const LIVE_FIRST = `status <> 'live'`;
 const PAGE = 'LIMIT @limit OFFSET @offset';
-/** The term of each order, and the column that it needs besides those of the start, which an index has. */
-const ORDERS: Readonly<Record<BrowseSort, { readonly by?: string; readonly column?: string }>> = {
-  start: {},
-  trending: { by: 'event_rank(event) DESC' },
-  volume: { by: 'volume_micro DESC', column: 'volume_micro' },
-  new: { by: 'event DESC' },
-  ending: { by: 'ends_ms NULLS LAST', column: 'ends_ms' },
+/** Of one status, in an order of its own: the rows of a page are among the first of each. */
+type Walk = { readonly from?: string; readonly where?: string; readonly by: string };
+/** An order: its term before that of the start, the column it needs besides, and the walks that find its pages. */
+type Order = { readonly by?: string; readonly column?: string; readonly walks: readonly Walk[] };
+
+const BY_START: Walk = { by: START };
+const BY_VOLUME = 'volume_micro DESC';
+const ORDERS: Readonly<Record<BrowseSort, Order>> = {
+  start: { walks: [BY_START] },
+  // Few events have traded within a day: those, and the others by their start.
+  trending: {
+    by: 'event_rank(event) DESC',
+    walks: [
+      {
+        from: 'json_each(ranked_events()) CROSS JOIN catalog_events ON event = json_each.value',
+        by: `event_rank(event) DESC, ${START}`,
+      },
+      { where: 'event_rank(event) = 0', by: START },
+    ],
+  },
+  volume: { by: BY_VOLUME, column: 'volume_micro', walks: [{ where: IS_OVER, by: `${BY_VOLUME}, ${START}` }] },
+  new: { by: 'event DESC', walks: [{ by: 'event DESC' }] },
+  ending: {
+    by: 'ends_ms NULLS LAST',
+    column: 'ends_ms',
+    walks: [
+      { where: 'ends_ms IS NOT NULL', by: `ends_ms, ${START}` },
+      { where: 'ends_ms IS NULL', by: START },
+    ],
+  },
 };
+/** No index has the volumes of open events, because trades would change it: all of them are read. */
+const OPEN_BY_VOLUME: Walk = { by: `${BY_VOLUME}, ${START}` };
 
 /** A statement for every set of filters, prepared when it is first asked for: there are a few dozen. */
 export class BrowseQueries {
@@ -75,8 +99,8 @@ export class BrowseQueries {
 }
 
 /**
- * Without a search there is one index scan for each status, all ordered by start; in another order each scan reads all
- * events that are open, or have the status, and nothing of their markets. A search finds events by their words; it must
+ * Without a search there are index scans for each status, in the order of the page. Each ends with as many rows as the
+ * page may need; only that of open events by volume reads all of them. A search finds events by their words; it must
  * find all of them for the order anyway, so it counts them as well.
  */
 export function pageSql(filters: BrowseFilters): string {
@@ -85,9 +109,18 @@ export function pageSql(filters: BrowseFilters): string {
     return `SELECT event, count(*) OVER () AS total ${searched(filters)} ORDER BY ${order} ${PAGE}`;
   }
   const columns = ['status', START, ORDERS[filters.sort].column ?? []].flat().join(', ');
-  const enough = filters.sort === 'start' ? `ORDER BY ${START} LIMIT @limit + @offset` : '';
-  const rows = walksOf(filters).map((walk) => `SELECT * FROM (SELECT ${columns} ${walk} ${enough})`);
+  const rows = statusesOf(filters).flatMap((status) =>
+    walksOf(filters).map(
+      (walk) => `SELECT * FROM (SELECT ${columns} ${walked(status, filters, walk)}
+        ORDER BY ${walk.by} LIMIT @limit + @offset)`,
+    ),
+  );
   return `SELECT event FROM (${rows.join(' UNION ALL ')}) ORDER BY ${order} ${PAGE}`;
+}
+
+function walksOf({ sort, status }: BrowseFilters): readonly Walk[] {
+  const isOpen = status === null || OPEN_STATUSES.some((open) => open === status);
+  return sort === 'volume' && isOpen ? [OPEN_BY_VOLUME] : ORDERS[sort].walks;
 }
 
 function orderOf({ isRanked, sort }: BrowseFilters): string {
@@ -96,17 +129,23 @@ function orderOf({ isRanked, sort }: BrowseFilters): string {
 
 /** At most one more than MAX_COUNTED. */
 export function countSql(filters: BrowseFilters): string {
-  const rows = filters.search === null ? walksOf(filters) : [searched(filters)];
-  const found = rows.map((walk) => `SELECT 1 ${walk}`).join(' UNION ALL ');
+  const all = filters.search === null ? statusesOf(filters).map((of) => walked(of, filters)) : [searched(filters)];
+  const found = all.map((each) => `SELECT 1 ${each}`).join(' UNION ALL ');
   return `SELECT count(*) AS total FROM (${found} LIMIT ${MAX_COUNTED + 1})`;
 }
 
-function walksOf(filters: BrowseFilters): string[] {
-  const statuses = filters.status === null ? OPEN_STATUSES.map((status) => `'${status}'`) : ['@status'];
-  return statuses.map((status) => {
-    const conditions = [`status = ${status}`, ...conditionsOf(filters)];
-    return `FROM catalog_events WHERE ${conditions.join(' AND ')}`;
-  });
+/** In SQL. */
+function statusesOf({ status }: BrowseFilters): readonly string[] {
+  return status === null ? OPEN_STATUSES.map((open) => `'${open}'`) : ['@status'];
+}
+
+function walked(
+  status: string,
+  filters: BrowseFilters,
+  { from = 'catalog_events', where }: Partial<Walk> = {},
+): string {
+  const conditions = [`status = ${status}`, where ?? [], conditionsOf(filters)].flat();
+  return `FROM ${from} WHERE ${conditions.join(' AND ')}`;
 }
 
 /** CROSS JOIN fixes the order of the two: the words come first. */

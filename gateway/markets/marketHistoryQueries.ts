@@ -38,14 +38,9 @@ export class MarketHistoryQueries {
        ORDER BY start_ms DESC LIMIT ${MOST_POINTS}`,
     );
     this.#trades = db.prepare(`SELECT ${TRADE.sql} FROM trades WHERE market = ? ORDER BY id DESC LIMIT ${MOST_TRADES}`);
-    this.#holders = db
-      .prepare<[number], number>(
-        'SELECT count(DISTINCT account) FROM positions WHERE market = ? AND quantity_atomic > 0',
-      )
-      .pluck();
+    this.#holders = db.prepare<[number], number>('SELECT holders FROM market_stats WHERE market = ?').pluck();
   }
 
-  /** Reads all positions, which are sorted by account: an operator asks for it before an end of a market. */
   holders(market: number): number {
     return this.#holders.get(market) ?? 0;
   }

@@ -56,7 +56,7 @@ export const FILE_LAYOUTS = {
   /** The log of private frames (gateway/stream/privateSegment.ts). */
   privateFrames: 3,
   /** The schema of read.db, and what the projector writes into it (shared/tables/readDb.ts). */
-  readDb: 29,
+  readDb: 30,
   /** Snapshots of shards (engine/snapshot/snapshot.ts). */
   snapshot: 14,
 } as const;

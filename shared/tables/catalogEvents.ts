@@ -6,6 +6,11 @@ import { column, INTEGER, INTEGER_KEY, NULLABLE_INTEGER, NULLABLE_TEXT, searchTa
 
 const TEXT = column<string>('TEXT NOT NULL');
 
+export const OPEN_STATUSES = ['live', 'upcoming'] as const;
+/** The condition of the indexes by volume, which trades in open events do not change; a query has to repeat it. */
+export const IS_OVER = `status NOT IN ('${OPEN_STATUSES.join("', '")}')`;
+const BY_VOLUME = `volume_micro DESC, start_ms, event) WHERE ${IS_OVER}`;
+
 export const CATALOG_EVENTS = table(
   'catalog_events',
   {
@@ -35,6 +40,13 @@ export const CATALOG_EVENTS = table(
       'INDEX catalog_events_by_start ON catalog_events (status, start_ms, event, live_markets)',
       'INDEX catalog_events_category_by_start ON catalog_events (category, status, start_ms, event, live_markets)',
       'INDEX catalog_events_league_by_start ON catalog_events (sport_league, status, start_ms, event, live_markets)',
+      // The newest first: an index ends with the key of the table, as those of category and status do.
+      'INDEX catalog_events_league_status ON catalog_events (sport_league, status)',
+      // Of events that are over few have a market that has not ended.
+      'INDEX catalog_events_by_end ON catalog_events (status, ends_ms, start_ms, event) WHERE ends_ms IS NOT NULL',
+      `INDEX catalog_events_by_volume ON catalog_events (status, ${BY_VOLUME}`,
+      `INDEX catalog_events_category_by_volume ON catalog_events (category, status, ${BY_VOLUME}`,
+      `INDEX catalog_events_league_by_volume ON catalog_events (sport_league, status, ${BY_VOLUME}`,
     ],
   },
 );

@@ -9,6 +9,15 @@
 import { CANDLE_SPANS_MS } from './candles.ts';
 import { MOST_COUNTED_ATOMIC } from './statsExchange.ts';
 
+const VOLUMES_OF_EVENTS = [
+  ['by_volume', 'status'],
+  ['category_by_volume', 'category, status'],
+  ['league_by_volume', 'sport_league, status'],
+].map(
+  ([name, columns]) => `catalog_events_${name}
+    ON catalog_events (${columns}, volume_micro DESC, start_ms, event) WHERE status NOT IN ('live', 'upcoming')`,
+);
+
 export const READ_DB_STEPS: Readonly<Record<number, string>> = {
   // The words of the catalogue are folded now: the gateway describes the whole catalogue again.
   25: 'DELETE FROM catalog_cursor',
@@ -37,6 +46,15 @@ export const READ_DB_STEPS: Readonly<Record<number, string>> = {
     ALTER TABLE catalog_events ADD COLUMN volume_micro INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE catalog_events ADD COLUMN ends_ms INTEGER;
     DELETE FROM catalog_cursor;`,
+  29: `
+    ALTER TABLE market_stats ADD COLUMN holders INTEGER NOT NULL DEFAULT 0;
+    UPDATE market_stats SET holders = held.accounts FROM (
+      SELECT market AS held_market, count(DISTINCT account) AS accounts
+      FROM positions WHERE quantity_atomic > 0 GROUP BY market) AS held
+      WHERE market = held_market;
+    CREATE INDEX catalog_events_league_status ON catalog_events (sport_league, status);
+    CREATE INDEX catalog_events_by_end ON catalog_events (status, ends_ms, start_ms, event) WHERE ends_ms IS NOT NULL;
+    ${VOLUMES_OF_EVENTS.map((index) => `CREATE INDEX ${index};`).join('\n')}`,
 };
 
 /**

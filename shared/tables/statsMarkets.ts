@@ -1,5 +1,5 @@
 /** State of markets and their last trade, whose price is in Yes terms. */
-import { INTEGER, INTEGER_KEY, table } from './table.ts';
+import { column, INTEGER, INTEGER_KEY, table } from './table.ts';
 
 export const MARKET_STATS = table('market_stats', {
   market: INTEGER_KEY,
@@ -13,6 +13,8 @@ export const MARKET_STATS = table('market_stats', {
   decided_sequence: INTEGER,
   /** The full sets that exist, in atomic units. */
   open_interest_atomic: INTEGER,
+  /** The accounts that hold tokens of it, of either outcome. */
+  holders: column<number>('INTEGER NOT NULL DEFAULT 0'),
   /** The price of the last trade; 0 before the first. */
   last_yes_ticks: INTEGER,
   last_trade_ms: INTEGER,

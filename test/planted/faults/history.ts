@@ -17,6 +17,20 @@ export const HISTORY_FAULTS: readonly Fault[] = [
     caughtBy: 'test/unit/gateway/markets/dayTradingQueries.test.ts',
   },
   {
+    name: 'an account that holds both outcomes is two holders',
+    file: 'engine/projector/positions.ts',
+    search: 'if (this.#position(account, market, other).quantityAtomic <= 0n) this.#markets',
+    replace: 'if (other >= 0) this.#markets',
+    caughtBy: 'test/unit/engine/projector/positions.test.ts',
+  },
+  {
+    name: 'events that are over are sorted by volume without an index',
+    file: 'gateway/markets/browseQueries.ts',
+    search: 'walks: [{ where: IS_OVER, by: `',
+    replace: 'walks: [{ by: `',
+    caughtBy: 'test/unit/gateway/markets/browseQueries.test.ts',
+  },
+  {
     name: 'a search finds no outcome',
     file: 'engine/projector/catalogMarkets.ts',
     search: 'outcomes: given.outcomes.filter(isName)',

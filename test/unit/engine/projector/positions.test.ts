@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import Database from 'better-sqlite3';
 import { type PositionDifference, PositionProjection } from '../../../../engine/projector/positions.ts';
 import { AccountStats } from '../../../../engine/projector/statsAccounts.ts';
-import { FEE_ACCOUNT, MOVEMENT, OUTCOME } from '../../../../shared/base/codes.ts';
+import { MarketStats } from '../../../../engine/projector/statsMarkets.ts';
+import { FEE_ACCOUNT, MARKET_STATUS, MOVEMENT, OUTCOME } from '../../../../shared/base/codes.ts';
 import { COST_BASIS } from '../../../../shared/tables/positions.ts';
 import { READ_DB_SCHEMA } from '../../../../shared/tables/readDb.ts';
 
@@ -15,11 +16,14 @@ const [KNOWN, UNKNOWN, RECOVERED] = [COST_BASIS.KNOWN, COST_BASIS.UNKNOWN, COST_
 
 /** A read model with a set of ten that Ann has split. */
 function split() {
-  const db = new Database(':memory:').defaultSafeIntegers();
+  const db = new Database(':memory:');
   db.exec(READ_DB_SCHEMA);
+  db.exec(`INSERT INTO market_stats VALUES (${MARKET}, 1, ${MARKET_STATUS.ACTIVE}, 0, 0, 0, 0, 0, 0, 0, 0)`);
+  const markets = new MarketStats(db);
+  db.defaultSafeIntegers();
   const accounts = new AccountStats(db);
   const differences: PositionDifference[] = [];
-  const positions = new PositionProjection(db, accounts, (difference) => differences.push(difference));
+  const positions = new PositionProjection(db, accounts, markets, (difference) => differences.push(difference));
   positions.convert(ANN, MARKET, MOVEMENT.SPLIT, SET, record);
   const rows = (): unknown[][] => {
     positions.flush();
@@ -27,8 +31,12 @@ function split() {
     const columns = 'outcome, quantity_atomic, cost_micro, realized_micro, is_paid, cost_basis';
     return db.prepare<[], unknown[]>(`SELECT ${columns} FROM positions ORDER BY outcome`).raw().all();
   };
+  const holders = (): unknown => {
+    markets.flush();
+    return db.prepare('SELECT holders FROM market_stats').pluck().get();
+  };
   const costs = () => db.prepare('SELECT cost_micro FROM account_stats').pluck().all();
-  return { positions, differences, rows, costs };
+  return { positions, differences, rows, holders, costs };
 }
 
 test('POSITIONROWS-1: the engine is right about quantities: a difference is reported once, and corrected', () => {
@@ -87,4 +95,18 @@ test('positions whose tokens were paid are known, those that were merged before 
     [1n, 0n, 0n, 0n, 0n, KNOWN],
   ]);
   assert.deepEqual([...differences, ...merged.differences], []);
+});
+
+test('MARKETSTATS-3: an account is a holder from its first token of either outcome until its last is gone', () => {
+  const { positions, holders } = split();
+  assert.equal(holders(), 1n, 'of Yes and of No');
+  positions.unwind(ANN, MARKET, -SET, 0, 0, record);
+  assert.equal(holders(), 1n);
+  positions.unwind(ANN, MARKET, 0, -SET - 1, 0, record);
+  assert.equal(holders(), 0n, 'one that owes tokens holds none');
+  positions.unwind(ANN, MARKET, 0, 2, 0, record);
+  positions.open(ANN + 1, MARKET, OUTCOME.NO, SET, record);
+  assert.equal(holders(), 2n);
+  positions.holds(ANN + 1, MARKET, 0, 0, 1_000_000, record);
+  assert.equal(holders(), 1n, 'one that was paid');
 });

@@ -232,6 +232,18 @@ describe(`statistics of random trading (seed ${seed})`, () => {
     assert.ok(undone[0]!['rows']! > 0n, 'trades that were unwound stay in the candles');
   });
 
+  it('MARKETSTATS-3: a market counts the accounts that hold tokens of it, of either outcome', () => {
+    const shard = new JournaledShard(seed);
+    shard.trade(400);
+    for (const each of [project(shard, 7), db]) {
+      for (const { market, holders } of all(each, 'SELECT market, holders FROM market_stats')) {
+        const sql = `SELECT DISTINCT account FROM positions WHERE market = ${market} AND quantity_atomic > 0`;
+        assert.equal(holders, BigInt(all(each, sql).length), `market ${market}`);
+        if (each !== db) assert.ok(holders > 1n);
+      }
+    }
+  });
+
   it('a market has the price of its last trade and its full sets', () => {
     for (const market of MARKETS) {
       const own = trades.filter((trade) => trade.market === market);

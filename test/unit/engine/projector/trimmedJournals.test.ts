@@ -12,7 +12,7 @@ import { listSnapshots } from '../../../../engine/snapshot/snapshot.ts';
 import { ORDERS } from '../../../../shared/tables/orders.ts';
 import { COST_BASIS } from '../../../../shared/tables/positions.ts';
 import { READ_DB_VERSION } from '../../../../shared/tables/readDb.ts';
-import { BEFORE_CANDLES, BEFORE_OUTCOMES } from '../../../support/olderReadDb.ts';
+import { BEFORE_CANDLES, BEFORE_HOLDERS, BEFORE_OUTCOMES } from '../../../support/olderReadDb.ts';
 import { ProjectionRig } from '../../../support/projectionRig.ts';
 import { watchFiles } from '../../../support/watchFiles.ts';
 
@@ -222,6 +222,17 @@ describe('trimmed journals', () => {
       rig.project();
       assert.equal(all(rig, 'SELECT * FROM history_starts').length, 0, 'it was brought up');
       assert.deepEqual(all(rig, 'SELECT * FROM candles ORDER BY market, span_ms, start_ms'), candles);
+    });
+
+    it('of version 29 counts the holders of its markets', () => {
+      const rig = trimmed(2);
+      rig.project();
+      const holders = all(rig, 'SELECT market, holders FROM market_stats ORDER BY market') as { holders: number }[];
+      assert.ok(holders.some((market) => market.holders > 1));
+      damage(rig, `${BEFORE_HOLDERS} PRAGMA user_version = 29`);
+      rig.project();
+      assert.equal(all(rig, 'SELECT * FROM history_starts').length, 0, 'it was brought up');
+      assert.deepEqual(all(rig, 'SELECT market, holders FROM market_stats ORDER BY market'), holders);
     });
 
     it('of version 28 asks for the whole catalogue again, with outcomes, and keeps its history', () => {

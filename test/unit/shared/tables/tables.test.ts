@@ -16,7 +16,7 @@ import {
 } from '../../../../shared/tables/table.ts';
 
 /** Change it together with READ_DB_VERSION: a file with the same version and another schema is used as it is. */
-const SCHEMA_OF_VERSION = { version: 29, sha256: 'e04b70a50cfef5e9f33b87c72968225fe8102ccf5eed6a04aecf06304d9adacc' };
+const SCHEMA_OF_VERSION = { version: 30, sha256: '8211b2d155d20b3b9d8e7a39ebadb77f0e7dfb61bae0929d02b25f2927fed618' };
 
 const PARCELS = table(
   'parcels',
