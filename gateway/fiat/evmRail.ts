@@ -1,7 +1,7 @@
 /**
  * The rail on a chain: USDC as it is there (RULES.md 16.46). All knowledge of the chain comes from the settlement
- * thread (shared/chain/relay.ts), which also has the relayer's key; account nonces and bytes are rows of relayer.ts
- * here.
+ * thread (shared/chain/relay.ts), which also has the relayer's key; account nonces and bytes are rows of
+ * control.db, which shared/chain/relayer.ts writes here.
  * Owner: the gateway thread.
  *
  * Invariants:
@@ -12,7 +12,8 @@
  */
 import { errorMessage } from '../../shared/base/thrown.ts';
 import { isFinal } from '../../shared/chain/depth.ts';
-import { raised } from '../../shared/chain/fees.ts';
+import { raisedUpTo } from '../../shared/chain/fees.ts';
+import { Relayer } from '../../shared/chain/relayer.ts';
 import type { Eip712Domain } from '../../shared/crypto/eip712.ts';
 import type { TransferAuthorization } from '../../shared/crypto/eip3009.ts';
 import type {
@@ -26,7 +27,6 @@ import type {
   RailTransaction,
 } from '../../shared/wire/railQuestions.ts';
 import { type Payer, type PayerOffice, RailDown, type RelayRail } from './rail.ts';
-import { Relayer } from './relayer.ts';
 
 type Asks = {
   ask<N extends keyof RailQuestions>(name: N, ask: RailQuestions[N]['ask']): Promise<RailQuestions[N]['answer']>;
@@ -101,8 +101,7 @@ export class EvmRail implements RelayRail {
   }
 
   bumpedFee(fee: number): number | null {
-    const bumped = Number(raised(BigInt(fee)));
-    return bumped > this.#options.mostFeeWei ? null : bumped;
+    return raisedUpTo(fee, this.#options.mostFeeWei);
   }
 
   envelope({ transfer, ...fields }: EnvelopeFields): Promise<Envelope> {

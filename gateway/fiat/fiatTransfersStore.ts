@@ -10,6 +10,7 @@
  *                    belong to one session.
  *   FIATTRANSFERS-3  A transaction pays for one session.
  */
+import type { EnvelopeStore, StoredEnvelope } from '../../shared/chain/relayer.ts';
 import type { TransferAuthorization } from '../../shared/crypto/eip3009.ts';
 import type { ControlDatabase } from '../base/database.ts';
 
@@ -23,28 +24,13 @@ export type Intent = TransferAuthorization & {
   readonly signedMs: number | null;
 };
 
-export type StoredEnvelope = {
-  readonly sequence: number;
-  readonly sessionId: string;
-  /** The signing key's address; '' on the ledger rail. Each key counts its own account nonces. */
-  readonly sender: string;
-  readonly accountNonce: number;
-  readonly fee: number;
-  readonly unsigned: string;
-  readonly signed: string;
-  readonly txHash: string;
-  /** `built`: perhaps sent. `accepted`: the rail has it. `dead`: it is never sent again. */
-  readonly state: 'built' | 'accepted' | 'dead';
-  readonly createdMs: number;
-};
-
 const INTENT = `session_id AS sessionId, intent_id AS intentId, from_address AS "from", to_address AS "to",
   value_micro AS valueMicro, valid_after_sec AS validAfterSec, valid_before_sec AS validBeforeSec, nonce, digest,
   signature, created_ms AS createdMs, signed_ms AS signedMs`;
 const ENVELOPE = `sequence, session_id AS sessionId, sender, account_nonce AS accountNonce, fee, unsigned, signed,
   tx_hash AS txHash, state, created_ms AS createdMs`;
 
-export class FiatTransfers {
+export class FiatTransfers implements EnvelopeStore {
   readonly #statements;
 
   constructor(database: ControlDatabase) {
@@ -69,7 +55,6 @@ export class FiatTransfers {
     this.#statements.sign.run(signature, nowMs, sessionId);
   }
 
-  /** In the order in which they were made. */
   envelopesOf(sessionId: string): StoredEnvelope[] {
     return this.#statements.envelopesOf.all(sessionId);
   }
@@ -82,22 +67,18 @@ export class FiatTransfers {
     this.#statements.setEnvelope.run(state, txHash);
   }
 
-  /** Marks all envelopes with this account nonce as dead: none is sent again. */
   killNonce(sender: string, accountNonce: number): void {
     this.#statements.killNonce.run(sender, accountNonce);
   }
 
-  /** All that have ever used the account nonce. */
   withNonce(sender: string, accountNonce: number): StoredEnvelope[] {
     return this.#statements.withNonce.all(sender, accountNonce);
   }
 
-  /** One more than the highest account nonce: a dead envelope's nonce is used up, or another envelope has it. */
   nextNonce(sender: string): number {
     return this.#statements.nextNonce.get(sender) ?? 0;
   }
 
-  /** The envelope that must be accepted before a new one is made; undefined if there is none. */
   unsent(sender: string): StoredEnvelope | undefined {
     return this.#statements.unsent.get(sender);
   }

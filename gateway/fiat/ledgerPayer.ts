@@ -6,9 +6,10 @@
  * Invariants:
  *   LEDGERPAYER-1  Nothing is sent while `mayLeave` or `mayBroadcast` says no.
  */
+import type { Paid } from '../../shared/chain/relayer.ts';
 import type { TransferAuthorization } from '../../shared/crypto/eip3009.ts';
 import type { Intent } from './fiatTransfersStore.ts';
-import type { Paid, Payer, PayerOffice, PayerTransaction } from './rail.ts';
+import type { Payer, PayerOffice, PayerTransaction } from './rail.ts';
 
 type Sent = { readonly txHash: string; readonly sentMs: number };
 

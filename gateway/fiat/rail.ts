@@ -10,20 +10,13 @@
  */
 
 import type { Clock } from '../../shared/base/clock.ts';
+import type { Paid, RelayedRail, StoredEnvelope } from '../../shared/chain/relayer.ts';
 import type { Eip712Domain } from '../../shared/crypto/eip712.ts';
 import type { TransferAuthorization } from '../../shared/crypto/eip3009.ts';
-import type {
-  AuthorizationState,
-  BroadcastResult,
-  Envelope,
-  EnvelopeFields,
-  PreflightFault,
-  RailHead,
-  RailTransaction,
-} from '../../shared/wire/railQuestions.ts';
+import type { AuthorizationState, PreflightFault, RailHead, RailTransaction } from '../../shared/wire/railQuestions.ts';
 
 import type { FiatSessions } from './fiatSessionsStore.ts';
-import type { FiatTransfers, Intent, StoredEnvelope } from './fiatTransfersStore.ts';
+import type { FiatTransfers, Intent } from './fiatTransfersStore.ts';
 
 export class RailDown extends Error {
   override readonly name = 'RailDown';
@@ -57,20 +50,8 @@ export type Rail = {
   payer(office: PayerOffice): Payer;
 };
 
-/** A rail on which transfers travel in transactions of a key, with nonces and prices: relayer.ts alone uses these. */
-export type RelayRail = Rail & {
-  /** The relayer's key, as an address in lower case. */
-  sender(): Promise<string>;
-  /** Transactions of the relayer that are in blocks: the account nonce of the next one. */
-  accountNonce(): Promise<number>;
-  /** The price at which a transaction is taken soon. */
-  fee(): Promise<number>;
-  /** The least price at which a transaction replaces one with the same account nonce; null: no more is offered. */
-  bumpedFee(fee: number): number | null;
-  /** Signs with the relayer's key; sends nothing. */
-  envelope(fields: EnvelopeFields): Promise<Envelope>;
-  broadcast(signed: string): Promise<BroadcastResult>;
-};
+/** A rail on which transfers travel in transactions of a key: shared/chain/relayer.ts alone uses what it has more. */
+export type RelayRail = Rail & RelayedRail;
 
 /** The parts of the exchange that a payer uses. */
 export type PayerOffice = {
@@ -95,12 +76,6 @@ export type Payer = {
   /** The transactions that were made for the session, sent or not, oldest first. */
   transactionsOf(sessionId: string): PayerTransaction[];
 };
-
-/** `waiting`: not now, ask again. `refused`: nothing has been sent, and a further call sends it again. */
-export type Paid =
-  | { readonly result: 'accepted'; readonly txHash: string }
-  | { readonly result: 'waiting' }
-  | { readonly result: 'refused'; readonly reason: string };
 
 export type PayerTransaction = Pick<StoredEnvelope, 'accountNonce' | 'fee' | 'txHash' | 'state' | 'createdMs'>;
 

@@ -7,7 +7,8 @@
  *   4 account nonce, bytes ─► broadcast           5 replacement ─► broadcast
  *   6 what the rail shows ─► state                7 event of a provider ─► processing
  *
- * Each step is durable before the step behind its arrow begins (4 and 5: relayer.ts, 6: settlement.ts, 7: driver.ts).
+ * Each step is durable before the step behind its arrow begins (4 and 5: shared/chain/relayer.ts, 6: settlement.ts,
+ * 7: driver.ts).
  *
  * Invariants:
  *   FIAT-1  An account can act only on its own sessions; a session of another account is answered as missing.

@@ -12,12 +12,13 @@
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { isFinal } from '../../shared/chain/depth.ts';
+import type { Paid } from '../../shared/chain/relayer.ts';
 import type { RailHead } from '../../shared/wire/railQuestions.ts';
 import type { FiatChanges } from './changes.ts';
 import type { FiatSession, FiatSessions } from './fiatSessionsStore.ts';
 import type { FiatTransfers, Intent } from './fiatTransfersStore.ts';
 import type { OffRamps } from './offramp.ts';
-import { carriesOut, type Paid, type Payer, type Rail } from './rail.ts';
+import { carriesOut, type Payer, type Rail } from './rail.ts';
 
 type SettlementDeps = {
   readonly sessions: FiatSessions;

@@ -74,6 +74,12 @@ export function raised(wei: bigint): bigint {
   return (wei * 9n + 7n) / 8n;
 }
 
+/** The same for a price as a number; null if that is more than may be offered. */
+export function raisedUpTo(wei: number, mostWei: number): number | null {
+  const more = Number(raised(BigInt(wei)));
+  return more > mostWei ? null : more;
+}
+
 function most(a: bigint, b: bigint): bigint {
   return a > b ? a : b;
 }

@@ -1,7 +1,7 @@
 /**
  * The answers of the chain to cashing in and out: USDC, the transfers that people have signed, and the transactions of
- * the key that pays for them. It keeps no rows and no account nonces: gateway/fiat/relayer.ts does, and stores each
- * envelope durably before it is sent.
+ * the key that pays for them. It keeps no rows and no account nonces: relayer.ts does, and stores each envelope before
+ * it is sent.
  *
  * Invariants:
  *   RELAY-1  Only the relay's own bytes are sent: a call of the token, signed by the relayer's key for this chain.

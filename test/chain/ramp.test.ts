@@ -219,7 +219,9 @@ test(
     await chain.client.mine({ blocks: 1 });
     assert.equal((await rail.stateOf(second.transfer.nonce)).state, 'used');
     assert.equal((await rail.stateOf(first.transfer.nonce)).state, 'unused');
-    assert.equal(await rail.send(second.transfer, second.signature), false, 'the token takes it once');
+    const carriedOut = await count(RAMP, 'latest');
+    await rail.send(second.transfer, second.signature);
+    assert.equal(await count(RAMP, 'pending'), carriedOut, 'the token takes it once, so nothing more is sent');
   },
 );
 

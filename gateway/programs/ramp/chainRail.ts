@@ -1,36 +1,29 @@
 /**
  * Moves USDC on a chain with the key of the provider's wallet, which also pays for the transactions. The wallet signs
  * each transfer like a customer's wallet (EIP-3009), and the signed bytes are on the disk before this class sends them.
- * So this class has to remember nothing: a transaction that is lost with the process costs gas, and moves nothing
- * twice.
+ * So the relayer may keep its envelopes in memory: a transaction that is lost with the process costs gas, and moves
+ * nothing twice.
  * Owner: the provider's thread.
  *
  * Invariants:
  *   CHAINRAIL-1  At most one transaction of a transfer has an effect: the token accepts its nonce once.
- *   CHAINRAIL-2  A transfer is sent with the lowest account nonce that no other transfer under way has, so that none
- *                waits for a transaction that is no longer sent.
+ *   CHAINRAIL-2  A transfer for which nothing has asked for a while gives up its account nonce (RELAYER-6), so that
+ *                none waits for a transaction that is no longer sent.
  *   CHAINRAIL-3  The cursor of arrivals never passes a block that a reorganisation can remove.
  */
 import { lastFinal } from '../../../shared/chain/depth.ts';
-import { raised } from '../../../shared/chain/fees.ts';
+import { EnvelopesInMemory } from '../../../shared/chain/envelopesInMemory.ts';
+import { raisedUpTo } from '../../../shared/chain/fees.ts';
 import { chainKey } from '../../../shared/chain/key.ts';
 import { LogStretches } from '../../../shared/chain/logStretches.ts';
 import { ChainNode, type Hex, type PlacedLog } from '../../../shared/chain/node.ts';
 import { Relay } from '../../../shared/chain/relay.ts';
+import { type RelayedRail, Relayer } from '../../../shared/chain/relayer.ts';
 import { TRANSFERRED } from '../../../shared/chain/relayToken.ts';
 import { NodeUnreachable, type Rpc } from '../../../shared/chain/rpc.ts';
 import { privateKeyBytes, signDigest } from '../../../shared/client/privateKey.ts';
 import { type TransferAuthorization, transferDigest } from '../../../shared/crypto/eip3009.ts';
 import type { Arrival, OwnTransfer, OwnTransferState, RailMoment, RampRail } from './rail.ts';
-
-/** A sent transaction that carries a transfer. */
-type Sent = {
-  readonly accountNonce: number;
-  readonly fee: number;
-  readonly signed: string;
-  readonly builtMs: number;
-  readonly askedMs: number;
-};
 
 type ChainRailOptions = {
   readonly rpc: Rpc;
@@ -56,8 +49,10 @@ export class ChainRail implements RampRail {
   readonly #options: ChainRailOptions;
   readonly #ask: Relay['handlers'];
   readonly #stretches: LogStretches;
+  readonly #relayer: Relayer;
+  readonly #envelopes = new EnvelopesInMemory();
   /** By the nonce of the transfer. */
-  readonly #sent = new Map<string, Sent>();
+  readonly #askedMs = new Map<string, number>();
   /** Final blocks after the cursor that were read and have no arrivals. */
   #empty = { after: '', through: 0 };
   /** The highest block ever reported as final. */
@@ -70,6 +65,14 @@ export class ChainRail implements RampRail {
     this.address = key.address;
     this.#ask = new Relay({ ...options, node, key }).handlers;
     this.#stretches = new LogStretches(node, options.nowMs);
+    this.#relayer = new Relayer({
+      rail: this.#relayedRail(),
+      transfers: this.#envelopes,
+      sessions: { write: (statements) => statements(), durable: async () => {} },
+      clock: options,
+      mayBroadcast: () => true,
+      mayLeave: (nonce) => this.#askedMs.has(nonce),
+    });
   }
 
   balanceMicro(): Promise<number> {
@@ -87,17 +90,29 @@ export class ChainRail implements RampRail {
     return signDigest(Buffer.from(digest.slice(2), 'hex'), privateKeyBytes(this.#options.privateKey));
   }
 
+  /** CHAINRAIL-1 */
   async send(transfer: OwnTransfer, signature: string): Promise<boolean> {
     const nowMs = this.#options.nowMs();
-    for (const [nonce, { askedMs }] of this.#sent) if (nowMs - askedMs > FORGET_MS) this.#sent.delete(nonce);
-    const sent = await this.#transactionFor(transfer, signature, nowMs);
-    if (sent === null) return false;
-    this.#sent.set(transfer.nonce, { ...sent, askedMs: nowMs });
-    const result = await this.#ask.railBroadcast({ signed: sent.signed });
-    // The transaction's nonce was used before the start, or its price is too low: the next attempt makes a new one.
-    if (result === 'nonce_too_low') this.#sent.delete(transfer.nonce);
-    if (result === 'underpriced') this.#sent.set(transfer.nonce, { ...sent, builtMs: 0, askedMs: nowMs });
-    return result === 'accepted';
+    this.#askedMs.set(transfer.nonce, nowMs);
+    this.#forgetOthers(nowMs);
+    const relayed = { ...this.#whole(transfer), sessionId: transfer.nonce, signature };
+    const last = this.#envelopes.envelopesOf(transfer.nonce).at(-1);
+    if (last !== undefined && (await this.#ask.railTransaction({ txHash: last.txHash }))?.status === 'reverted') {
+      await this.#relayer.forget(relayed);
+    }
+    const isStuck = last !== undefined && nowMs - last.createdMs >= REPLACE_MS;
+    const isSent = last?.state === 'accepted';
+    const paid = isSent ? await this.#relayer.hasten(relayed, isStuck) : await this.#relayer.pay(relayed);
+    return paid.result === 'accepted';
+  }
+
+  /** CHAINRAIL-2 */
+  #forgetOthers(nowMs: number): void {
+    for (const [nonce, askedMs] of this.#askedMs) {
+      if (nowMs - askedMs <= FORGET_MS) continue;
+      this.#askedMs.delete(nonce);
+      this.#envelopes.forget(nonce);
+    }
   }
 
   stateOf(nonce: string): Promise<OwnTransferState> {
@@ -126,29 +141,19 @@ export class ChainRail implements RampRail {
     return { arrivals: [], cursor: String(Math.max(Number(cursor), settled)) };
   }
 
-  /** CHAINRAIL-1, CHAINRAIL-2. Null if the chain would not carry the transfer out now. */
-  async #transactionFor(own: OwnTransfer, signature: string, nowMs: number): Promise<Sent | null> {
-    const before = this.#sent.get(own.nonce);
-    const accountNonce = await this.#accountNonceFor(own.nonce);
-    const isStuck = before !== undefined && nowMs - before.builtMs >= REPLACE_MS;
-    if (before?.accountNonce === accountNonce && !isStuck) return before;
-    const transfer = this.#whole(own);
-    const fault = await this.#ask.railPreflight({ transfer, signature });
-    if (fault !== null) return null;
-    const replaced = before?.accountNonce === accountNonce ? before : null;
-    const usual = await this.#ask.railFee({});
-    const wanted = replaced === null ? usual : Math.max(usual, Number(raised(BigInt(replaced.fee))));
-    const fee = Math.min(wanted, Number(this.#options.mostFeeWei));
-    const fields = { accountNonce, fee, transfer, signature, replaced: replaced?.signed ?? null };
-    const { signed } = await this.#ask.railEnvelope(fields);
-    return { accountNonce, fee, signed, builtMs: nowMs, askedMs: nowMs };
-  }
-
-  async #accountNonceFor(nonce: string): Promise<number> {
-    const others = [...this.#sent].filter(([each]) => each !== nonce).map(([, { accountNonce }]) => accountNonce);
-    let free = await this.#ask.railNonce({});
-    while (others.includes(free)) free++;
-    return free;
+  #relayedRail(): RelayedRail {
+    const ask = this.#ask;
+    return {
+      preflight: (transfer, signature) => ask.railPreflight({ transfer, signature }),
+      transaction: (txHash) => ask.railTransaction({ txHash }),
+      authorization: (_from, nonce) => this.stateOf(nonce),
+      sender: () => ask.railSender({}),
+      accountNonce: () => ask.railNonce({}),
+      fee: () => ask.railFee({}),
+      bumpedFee: (fee) => raisedUpTo(fee, Number(this.#options.mostFeeWei)),
+      envelope: (fields) => ask.railEnvelope(fields),
+      broadcast: (signed) => ask.railBroadcast({ signed }),
+    };
   }
 
   #query() {

@@ -271,10 +271,17 @@ export const ACCOUNT_FAULTS: readonly Fault[] = [
   },
   {
     name: 'the relayer leaves a gap in its account nonces, behind which a chain takes nothing',
-    file: 'gateway/fiat/relayer.ts',
+    file: 'shared/chain/relayer.ts',
     search: 'if (railNonce >= transfers.nextNonce(this.#sender!)) return null;',
     replace: 'if (railNonce >= 0) return null;',
     caughtBy: 'test/unit/gateway/fiat/chain.test.ts',
+  },
+  {
+    name: 'a transfer that a chain has forgotten waits behind a nonce that was given up',
+    file: 'shared/chain/relayer.ts',
+    search: 'if (gap === null && !isReplaced) return',
+    replace: 'if (!isReplaced) return',
+    caughtBy: 'test/unit/shared/chain/relayer.test.ts',
   },
   {
     name: 'a process that does not lead pays in the books',

@@ -598,10 +598,10 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
   },
   {
     name: 'a transfer of the relayer that is tried again leaves before the log of the cluster holds it',
-    file: 'gateway/fiat/relayer.ts',
+    file: 'shared/chain/relayer.ts',
     search: 'await sessions.durable();\n      // RELAYER-5',
     replace: '// RELAYER-5',
-    caughtBy: 'test/unit/gateway/fiat/relayer.test.ts',
+    caughtBy: 'test/unit/shared/chain/relayer.test.ts',
   },
   {
     name: 'the fee of a movement leaves the account and nobody gets it',

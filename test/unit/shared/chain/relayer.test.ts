@@ -1,23 +1,26 @@
 /** The order in which the relayer writes and sends (RULES.md 16.21, 16.22), on a rail that records what it gets. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { FiatTransfers, Intent, StoredEnvelope } from '../../../../gateway/fiat/fiatTransfersStore.ts';
-import type { RelayRail } from '../../../../gateway/fiat/rail.ts';
-import { Relayer } from '../../../../gateway/fiat/relayer.ts';
+import { EnvelopesInMemory } from '../../../../shared/chain/envelopesInMemory.ts';
+import {
+  type RelayedRail,
+  type RelayedTransfer,
+  Relayer,
+  type StoredEnvelope,
+} from '../../../../shared/chain/relayer.ts';
 import type { BroadcastResult } from '../../../../shared/wire/railQuestions.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
 
 const ADDRESS = `0x${'1'.repeat(40)}`;
 
-function intentOf(sessionId: string): Intent {
-  const times = { validAfterSec: 0, validBeforeSec: 10, createdMs: 0, signedMs: 0 };
-  const terms = { from: ADDRESS, to: ADDRESS, valueMicro: 1, nonce: `0x${sessionId}`, digest: '0x', signature: '0x' };
-  return { sessionId, intentId: sessionId, ...terms, ...times };
+function intentOf(sessionId: string): RelayedTransfer {
+  const terms = { from: ADDRESS, to: ADDRESS, valueMicro: 1, nonce: `0x${sessionId}` };
+  return { sessionId, ...terms, validAfterSec: 0, validBeforeSec: 10, signature: '0x' };
 }
 
 /** The disk is sure to have everything written before the last call of `durable`. */
 class Rig {
-  readonly rows: StoredEnvelope[] = [];
+  readonly envelopes = new EnvelopesInMemory();
   durable: string[] = [];
   isStalled = false;
   readonly sent: string[] = [];
@@ -26,25 +29,11 @@ class Rig {
   railNonce = 0;
   readonly relayer: Relayer;
 
+  get rows(): readonly StoredEnvelope[] {
+    return this.envelopes.rows;
+  }
+
   constructor() {
-    const { rows } = this;
-    type Used = 'envelopesOf' | 'addEnvelope' | 'setEnvelope' | 'unsent' | 'nextNonce' | 'killNonce' | 'withNonce';
-    const transfers: Pick<FiatTransfers, Used> = {
-      withNonce: (_sender, accountNonce) => rows.filter((row) => row.accountNonce === accountNonce),
-      killNonce: (_sender, accountNonce) => {
-        for (const row of rows.filter((each) => each.accountNonce === accountNonce)) {
-          rows[rows.indexOf(row)] = { ...row, state: 'dead' };
-        }
-      },
-      envelopesOf: (sessionId) => rows.filter((row) => row.sessionId === sessionId),
-      addEnvelope: (row) => void rows.push({ ...row, sequence: rows.length }),
-      setEnvelope: (txHash, state) => {
-        const at = rows.findIndex((row) => row.txHash === txHash);
-        rows[at] = { ...rows[at]!, state };
-      },
-      unsent: () => rows.find(({ state }) => state === 'built'),
-      nextNonce: () => rows.reduce((next, { accountNonce }) => Math.max(next, accountNonce + 1), 0),
-    };
     const rail = {
       sender: async () => '',
       fee: async () => 1,
@@ -64,13 +53,13 @@ class Rig {
       },
     };
     this.relayer = new Relayer({
-      rail: rail as unknown as RelayRail,
-      transfers: transfers as FiatTransfers,
+      rail: rail as unknown as RelayedRail,
+      transfers: this.envelopes,
       sessions: {
-        write: ((change: () => void) => change()) as never,
+        write: (statements) => statements(),
         durable: async () => {
           if (this.isStalled) throw new Error('the log does not hold it');
-          this.durable = rows.map(({ signed }) => signed);
+          this.durable = this.rows.map(({ signed }) => signed);
         },
       },
       clock: new ManualClock(0),
@@ -169,4 +158,22 @@ test('if another transaction uses a transfer’s nonce, the transfer gets anothe
   rig.railNonce = 1;
   assert.deepEqual(await rig.relayer.hasten(intentOf('a'), false), { result: 'waiting' });
   assert.deepEqual(await rig.relayer.hasten(intentOf('a'), false), { result: 'accepted', txHash: 'hash-bytes-1-1' });
+});
+
+test('a forgotten transfer takes a lower nonce that nothing uses any more, at once (RELAYER-6)', async () => {
+  const rig = new Rig();
+  rig.answer = 'accepted';
+  for (const session of ['a', 'b']) {
+    rig.leaving.add(session);
+    await rig.relayer.pay(intentOf(session));
+  }
+  await rig.relayer.hasten(intentOf('b'), false);
+  rig.leaving.delete('a');
+  await rig.relayer.hasten(intentOf('b'), false);
+  await rig.relayer.hasten(intentOf('b'), false);
+  assert.deepEqual(
+    rig.sent.slice(2),
+    ['bytes-1-1', 'bytes-0-2', 'bytes-0-2'],
+    'first the same bytes, as long as a may leave',
+  );
 });

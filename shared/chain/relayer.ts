@@ -1,7 +1,9 @@
 /**
- * Sends signed transfers with the exchange's own key, which pays for them (RULES.md 16.21). A failure at any point
- * leaves bytes that can be sent again, and no second transfer: the token carries out a transfer once by (from, nonce).
- * Owner: the gateway thread, one process at a time (`mayBroadcast`).
+ * Sends signed transfers with a key that pays for them (RULES.md 16.21): the exchange's for cash-outs, and that of the
+ * sandbox provider's wallet. A failure at any point leaves bytes that can be sent again, and no second transfer: the
+ * token carries out a transfer once by (from, nonce). The exchange keeps the envelopes in control.db, the provider in
+ * memory (envelopesInMemory.ts).
+ * Owner: one thread of one process at a time (`mayBroadcast`).
  *
  *   preflight ──► row with account nonce, unsigned and signed bytes, durable ──► broadcast ──► accepted
  *                       ▲ same bytes again, whenever their result is unknown ┘
@@ -20,10 +22,95 @@
  *   RELAYER-7  Account nonces belong to the signing key. Envelopes of an earlier key are no longer sent.
  *   RELAYER-8  Transfers take turns in the order in which they ask: a transfer that keeps asking is never passed over.
  */
-import type { Intent, StoredEnvelope } from './fiatTransfersStore.ts';
-import type { Paid, Payer, PayerOffice, PayerTransaction, RelayRail } from './rail.ts';
+import type { Clock } from '../base/clock.ts';
+import type { TransferAuthorization } from '../crypto/eip3009.ts';
+import type {
+  AuthorizationState,
+  BroadcastResult,
+  Envelope,
+  EnvelopeFields,
+  PreflightFault,
+  RailTransaction,
+} from '../wire/railQuestions.ts';
 
-type RelayerOptions = PayerOffice & { readonly rail: RelayRail };
+/** A signed transfer, under the name of what it is for. */
+export type RelayedTransfer = TransferAuthorization & {
+  readonly sessionId: string;
+  /** Null until the owner has signed. */
+  readonly signature: string | null;
+};
+
+export type StoredEnvelope = {
+  readonly sequence: number;
+  readonly sessionId: string;
+  /** The signing key's address; '' on the ledger rail of an earlier version. Each key counts its own account nonces. */
+  readonly sender: string;
+  readonly accountNonce: number;
+  readonly fee: number;
+  readonly unsigned: string;
+  readonly signed: string;
+  readonly txHash: string;
+  /** `built`: perhaps sent. `accepted`: the rail has it. `dead`: it is never sent again. */
+  readonly state: 'built' | 'accepted' | 'dead';
+  readonly createdMs: number;
+};
+
+/** The rows of envelopes. */
+export type EnvelopeStore = {
+  /** In the order in which they were made. */
+  envelopesOf(sessionId: string): StoredEnvelope[];
+  addEnvelope(envelope: Omit<StoredEnvelope, 'sequence'>): void;
+  setEnvelope(txHash: string, state: StoredEnvelope['state']): void;
+  /** Marks all envelopes with this account nonce as dead: none is sent again. */
+  killNonce(sender: string, accountNonce: number): void;
+  /** All that have ever used the account nonce. */
+  withNonce(sender: string, accountNonce: number): StoredEnvelope[];
+  /** One more than the highest account nonce: a dead envelope's nonce is used up, or another envelope has it. */
+  nextNonce(sender: string): number;
+  /** The envelope that must be accepted before a new one is made; undefined if there is none. */
+  unsent(sender: string): StoredEnvelope | undefined;
+};
+
+/** A rail on which transfers travel in transactions of a key, with nonces and prices. */
+export type RelayedRail = {
+  /** Null if the transfer would succeed in the next block, as far as known. */
+  preflight(transfer: TransferAuthorization, signature: string): Promise<PreflightFault | null>;
+  /** Null if unknown; this does not mean that it will never be included. */
+  transaction(txHash: string): Promise<RailTransaction | null>;
+  authorization(from: string, nonce: string): Promise<AuthorizationState>;
+  /** The relayer's key, as an address in lower case. */
+  sender(): Promise<string>;
+  /** Transactions of the relayer that are in blocks: the account nonce of the next one. */
+  accountNonce(): Promise<number>;
+  /** The price at which a transaction is taken soon. */
+  fee(): Promise<number>;
+  /** The least price at which a transaction replaces one with the same account nonce; null: no more is offered. */
+  bumpedFee(fee: number): number | null;
+  /** Signs with the relayer's key; sends nothing. */
+  envelope(fields: EnvelopeFields): Promise<Envelope>;
+  broadcast(signed: string): Promise<BroadcastResult>;
+};
+
+/** `waiting`: not now, ask again. `refused`: nothing has been sent, and a further call sends it again. */
+export type Paid =
+  | { readonly result: 'accepted'; readonly txHash: string }
+  | { readonly result: 'waiting' }
+  | { readonly result: 'refused'; readonly reason: string };
+
+type RelayerOptions = {
+  readonly rail: RelayedRail;
+  readonly transfers: EnvelopeStore;
+  readonly sessions: {
+    write(statements: () => void): void;
+    /** Resolves when everything written so far is durable. */
+    durable(): Promise<unknown>;
+  };
+  readonly clock: Clock;
+  /** True while this process may send. */
+  readonly mayBroadcast: () => boolean | Promise<boolean>;
+  /** False for a session whose transfer must not leave now. */
+  readonly mayLeave: (sessionId: string) => boolean;
+};
 
 /** An account nonce, and the transaction that may be using it now. */
 type Place = {
@@ -40,7 +127,7 @@ const MAX_BUMPS = 5;
 /** A node that reports a nonce as used may count it only later. */
 const PASSED_MS = 60_000;
 
-export class Relayer implements Payer {
+export class Relayer {
   readonly #options: RelayerOptions;
   /** The number of turns that run or wait, and the end of the last one. */
   #turns = 0;
@@ -58,12 +145,12 @@ export class Relayer implements Payer {
     return this.#unsent() === undefined ? 'idle' : 'waiting';
   }
 
-  transactionsOf(sessionId: string): PayerTransaction[] {
+  transactionsOf(sessionId: string): StoredEnvelope[] {
     return this.#options.transfers.envelopesOf(sessionId);
   }
 
   /** Sends the transfer of a signed intent, or sends it again with the same bytes. */
-  pay(intent: Intent): Promise<Paid> {
+  pay(intent: RelayedTransfer): Promise<Paid> {
     return this.#alone(async () => {
       const own = this.#last(intent.sessionId);
       if (own?.state === 'built') return this.#send(own, intent);
@@ -73,7 +160,7 @@ export class Relayer implements Payer {
   }
 
   /** For a transaction that waits too long for a block: sends the same bytes again, or others at a higher price. */
-  hasten(intent: Intent, isReplaced: boolean): Promise<Paid> {
+  hasten(intent: RelayedTransfer, isReplaced: boolean): Promise<Paid> {
     return this.#alone(async () => {
       const last = this.#last(intent.sessionId);
       if (last === undefined) return WAITING;
@@ -81,15 +168,16 @@ export class Relayer implements Payer {
       if (last.state === 'dead') return this.#relayAnew(intent);
       const railNonce = await this.#railNonce();
       if (railNonce > last.accountNonce) return this.#passedOver(last, intent);
-      if (!isReplaced) return this.#send(last, intent);
+      // RELAYER-6: behind a nonce that nothing uses any more, the same bytes would wait for ever.
       const gap = await this.#gap(railNonce);
+      if (gap === null && !isReplaced) return this.#send(last, intent);
       const place = gap ?? { accountNonce: last.accountNonce, replaced: last, isForgotten: false };
       return this.#send((await this.#build(intent, place)) ?? last, intent);
     });
   }
 
   /** A transaction was reverted: its bytes are worthless now. */
-  async forget({ sessionId }: Intent): Promise<void> {
+  async forget({ sessionId }: RelayedTransfer): Promise<void> {
     const { sessions, transfers } = this.#options;
     const last = this.#last(sessionId);
     if (last === undefined) return;
@@ -117,7 +205,7 @@ export class Relayer implements Payer {
     }
   }
 
-  async #relayAnew(intent: Intent): Promise<Paid> {
+  async #relayAnew(intent: RelayedTransfer): Promise<Paid> {
     const { rail, mayLeave, mayBroadcast } = this.#options;
     const unsent = this.#unsent();
     // RELAYER-2: the session of that envelope sends it. If it must not leave, it gives up its account nonce.
@@ -174,7 +262,10 @@ export class Relayer implements Payer {
   }
 
   /** RELAYER-1, and RELAYER-3 if there is a transaction to replace. Null: the fee would exceed the limit. */
-  async #build(intent: Intent, { accountNonce, replaced, isForgotten }: Place): Promise<StoredEnvelope | null> {
+  async #build(
+    intent: RelayedTransfer,
+    { accountNonce, replaced, isForgotten }: Place,
+  ): Promise<StoredEnvelope | null> {
     const { rail, sessions, transfers, clock } = this.#options;
     const usual = await rail.fee();
     const least = replaced === null ? usual : (rail.bumpedFee(replaced.fee) ?? (isForgotten ? replaced.fee : null));
@@ -194,7 +285,7 @@ export class Relayer implements Payer {
     return { ...row, sequence: 0 };
   }
 
-  async #send(envelope: StoredEnvelope, intent: Intent): Promise<Paid> {
+  async #send(envelope: StoredEnvelope, intent: RelayedTransfer): Promise<Paid> {
     const { rail, sessions } = this.#options;
     let sent = envelope;
     for (let bumps = 0; bumps <= MAX_BUMPS; bumps++) {
@@ -215,7 +306,7 @@ export class Relayer implements Payer {
   }
 
   /** A block has a transaction with this account nonce: most likely the exchange's own, and then all is well. */
-  async #passedOver(envelope: StoredEnvelope, intent: Intent): Promise<Paid> {
+  async #passedOver(envelope: StoredEnvelope, intent: RelayedTransfer): Promise<Paid> {
     const { rail, sessions, transfers, clock } = this.#options;
     const authorization = await rail.authorization(intent.from, intent.nonce);
     if (authorization.state === 'used') return { result: 'accepted', txHash: authorization.txHash };
@@ -238,6 +329,6 @@ export class Relayer implements Payer {
   }
 }
 
-function transferOf({ from, to, valueMicro, validAfterSec, validBeforeSec, nonce }: Intent) {
+function transferOf({ from, to, valueMicro, validAfterSec, validBeforeSec, nonce }: RelayedTransfer) {
   return { from, to, valueMicro, validAfterSec, validBeforeSec, nonce };
 }
