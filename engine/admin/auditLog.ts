@@ -168,7 +168,7 @@ async function knownEnd(directory: string): Promise<KnownEnd> {
   try {
     return await withDirectoryToRead(directory, (control) => {
       const text = control?.prepare<[], string>(`SELECT value FROM platform WHERE key = 'audit_head'`).pluck().get();
-      return text === undefined ? null : (JSON.parse(text) as AuditHead);
+      return text === undefined ? null : JSON.parse(text);
     });
   } catch (error) {
     if (error instanceof RunningError) return 'running';

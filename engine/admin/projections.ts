@@ -253,7 +253,7 @@ function continuesAt(db: Database.Database, file: ShardFile): boolean {
 
 /** Output of `PRAGMA integrity_check`, or null if the file is sound. */
 function damageOf(db: Database.Database): string | null {
-  const found = db.pragma('integrity_check(1)', { simple: true }) as string;
+  const found = String(db.pragma('integrity_check(1)', { simple: true }));
   return found === 'ok' ? null : `SQLite finds damage: ${found}`;
 }
 

@@ -52,7 +52,7 @@ export class ShardState {
   readonly contracts = new Contracts();
   readonly nonceFloors = new NonceFloors();
   /** The stage in which new markets of the shard begin: the target of the last step of all markets. */
-  readonly stages = { ofShard: STAGE.OPEN as number };
+  readonly stages: { ofShard: number } = { ofShard: STAGE.OPEN };
   readonly totals = { depositedMicro: 0, withdrawnMicro: 0 };
   readonly expiry: ExpiryHeap;
   readonly ledger: Ledger;

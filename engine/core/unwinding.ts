@@ -85,7 +85,7 @@ export function unwind(state: ShardState, market: Market, words: Uint32Array, wo
   digest.reference(words, reference, maker);
   const trade = readSafe(words, word + UNWIND.tradeSequence);
   for (const party of [0, 1] as const) {
-    const [micro, yes, no] = [MICRO, YES, NO].map((asset) => changeOf(words, word, party, asset as Asset));
+    const [micro, yes, no] = [MICRO, YES, NO].map((asset) => changeOf(words, word, party, asset));
     // A split or merge that was taken over from the chain has only one party.
     if (micro === 0 && yes === 0 && no === 0) continue;
     emit.unwound(accountOf(words, word, party), market.index, trade, micro, yes, no);

@@ -46,7 +46,7 @@ export class CatalogEvents {
       ON CONFLICT DO UPDATE SET status = excluded.status, category = excluded.category, title = excluded.title,
         sport_league = excluded.sport_league, teams = excluded.teams, start_ms = excluded.start_ms`);
     this.#index = db.prepare('INSERT OR REPLACE INTO event_search (rowid, title, description) VALUES (?, ?, ?)');
-    db.function('folded', { deterministic: true }, (text) => (text === null ? null : foldToSearch(text as string)));
+    db.function('folded', { deterministic: true }, (text) => (text === null ? null : foldToSearch(text)));
     const listed = 'catalog_markets WHERE event = @event AND status IS NOT NULL';
     this.#countMarkets = db.prepare(`
       UPDATE catalog_events SET (markets, live_markets, volume_micro, ends_ms) = (
@@ -93,6 +93,6 @@ function count(event: Counted, counts: Counts, sportTeams: Counts, change: 'add'
   counts[change]([category, status]);
   counts[change]([ALL_CATEGORIES, status]);
   if (sport_league === null) return;
-  const names = new Set(['', ...(JSON.parse(teams) as string[])]);
+  const names = new Set<string>(['', ...JSON.parse(teams)]);
   for (const team of names) sportTeams[change]([category, sport_league, team]);
 }

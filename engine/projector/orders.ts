@@ -15,7 +15,7 @@
  */
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
-import { type CloseReason, closedStatus, ORDER_STATUS, statusOfFills } from '../../shared/base/codes.ts';
+import { closedStatus, ORDER_STATUS, statusOfFills } from '../../shared/base/codes.ts';
 import { HASH_BYTES } from '../../shared/base/hex.ts';
 import { ID_KIND, writeTimeOrderedId } from '../../shared/base/ids.ts';
 import { addSafe, mulSafe } from '../../shared/base/int.ts';
@@ -31,7 +31,7 @@ import {
   PLACE_BIT_POST_ONLY,
   packKind,
 } from '../../shared/wire/commands.ts';
-import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
+import { ANY_EVENT, closeReasonAt, EVENT } from '../../shared/wire/events.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import { OrderHashes } from './orderHashes.ts';
 import { type OpenOrder, OrderPool } from './orderPool.ts';
@@ -166,7 +166,7 @@ export class OrderProjection {
   /** Applies a CLOSED event. The row is updated at once, because the slot may be reused in the same batch. */
   close(words: Uint32Array, word: number, record: RecordContext): OpenOrder {
     const slot = words[word + ANY_EVENT.slot];
-    const reason = words[word + EVENT.CLOSED.reason] as CloseReason;
+    const reason = closeReasonAt(words, word);
     const order = this.at(record.shard, slot);
     const remainingLots = readSafe(words, word + EVENT.CLOSED.remainingLots);
     assert(order.remainingLots === remainingLots, 'ORDERROWS-3: an order closes with the lots that remained');

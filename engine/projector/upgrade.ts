@@ -51,9 +51,10 @@ function presentForm(): string {
 /** Columns may stand in another order: a new one comes last. */
 function formOf(db: Database.Database): string {
   const columns = names(db, 'table').flatMap((table) =>
-    (db.pragma(`table_xinfo('${table}')`) as Column[]).map(
-      ({ name, type, notnull, pk }) => `${table}.${name} ${type} ${notnull} ${pk}`,
-    ),
+    db
+      .prepare<[], Column>(`PRAGMA table_xinfo('${table}')`)
+      .all()
+      .map(({ name, type, notnull, pk }) => `${table}.${name} ${type} ${notnull} ${pk}`),
   );
   const indexes = db
     .prepare<[], string>("SELECT sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL")

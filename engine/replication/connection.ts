@@ -131,7 +131,7 @@ export class Connection {
       this.#client.query(query, (error: Error | null, result: pg.QueryResult) => {
         const hasWarning = end();
         if (error) reject(this.#noted(error));
-        else resolve({ rows: result.rows as Row[], count: result.rowCount ?? 0, hasWarning });
+        else resolve({ rows: result.rows, count: result.rowCount ?? 0, hasWarning });
       });
     });
   }

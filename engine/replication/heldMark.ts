@@ -322,7 +322,7 @@ function copyAt(fd: number, at: number): Written | null {
   if (read < HEADER_BYTES) return null;
   const end = HEADER_BYTES + bytes.readUInt32LE(4);
   if (end > read || crc32(bytes.subarray(4, end)) !== bytes.readUInt32LE(0)) return null;
-  return JSON.parse(bytes.toString('utf8', HEADER_BYTES, end)) as Written;
+  return JSON.parse(bytes.toString('utf8', HEADER_BYTES, end));
 }
 
 /** The current boot, and the file: a copy is a different file, even under the same name. */

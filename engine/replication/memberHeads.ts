@@ -161,7 +161,7 @@ function auditEnd(directory: string): number {
   const path = join(directory, 'audit.log');
   if (!existsSync(path)) return 0;
   const { text } = lastLineOf(path);
-  return text === null ? 0 : (JSON.parse(text) as { readonly sequence: number }).sequence;
+  return text === null ? 0 : JSON.parse(text).sequence;
 }
 
 /** The founder's files are where every member continues: nothing in them waits for the log any more. */

@@ -35,7 +35,7 @@ export class News {
       return last?.number !== number || nowMs - last.atMs >= REPEAT_MS;
     });
     for (const { number, kind } of due) this.#sent.set(kind, { number, atMs: nowMs });
-    return due.map(({ number, kind, facts }) => ({ number, kind, facts: JSON.parse(facts) }) as NewsOf);
+    return due.map(({ number, kind, facts }) => ({ number, kind, facts: JSON.parse(facts) }));
   }
 
   /** Finds the oldest of each kind with one index step per kind: thousands may wait. */

@@ -92,7 +92,7 @@ export class SettlementFile {
   apply(record: FileRecord, progress: Pick<Progress, 'committed'>): boolean {
     if (record.sequence > this.sequence) {
       for (const values of derivedValues(record)) {
-        const [shard, sequence] = values as number[];
+        const [shard, sequence] = values.map(Number);
         const committed = progress.committed(shard);
         if (committed === NOT_KNOWN || committed < sequence) return false;
       }
@@ -137,7 +137,7 @@ export class SettlementFile {
   }
 
   #deriveFrom(values: readonly SqlValue[]): void {
-    const [shard, sequence, atMs] = values as number[];
+    const [shard, sequence, atMs] = values.map(Number);
     this.#derivedMs = atMs;
     try {
       this.#derive(shard, sequence);

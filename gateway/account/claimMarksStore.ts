@@ -27,7 +27,7 @@ export class ClaimMarks {
 
   /** Marks are never removed. */
   reload(changed: TakenRows): void {
-    for (const [account, market] of changed.keysOf('claim_marks')) this.#note(account as number, market as number);
+    for (const [account, market] of changed.keysOf('claim_marks')) this.#note(Number(account), Number(market));
   }
 
   of(account: number): ReadonlySet<number> {

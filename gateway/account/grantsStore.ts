@@ -49,7 +49,8 @@ export class Grants {
   /** Reads these grants again. @returns the makers that they belong to */
   reload(changed: TakenRows): ReadonlySet<string> {
     const makers = new Set<string>();
-    for (const [key, maker] of changed.keysOf('grants') as readonly [number, string][]) {
+    for (const [number, owner] of changed.keysOf('grants')) {
+      const [key, maker] = [Number(number), String(owner)];
       makers.add(maker);
       this.#forget(key, maker);
       const row = this.#select.get(key);

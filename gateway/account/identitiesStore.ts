@@ -38,7 +38,7 @@ export class Identities {
   /** IDENTITIES-1: a row never changes. */
   reload(changed: TakenRows): void {
     for (const [issuer, subject] of changed.keysOf('identities')) {
-      const row = this.#select.get(issuer as string, subject as string);
+      const row = this.#select.get(String(issuer), String(subject));
       if (row !== undefined) this.#accounts.set(keyOf(row), row.account_index);
     }
   }

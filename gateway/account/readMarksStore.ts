@@ -124,7 +124,7 @@ export class ReadMarks {
 
   #load(account: number): Reads {
     const marks = this.#selectMarks.all(account).map(({ readMs, fromMs, through }) => {
-      return { readMs, fromMs, through: JSON.parse(through) as number[] };
+      return { readMs, fromMs, through: JSON.parse(through) };
     });
     return { marks, singles: new Map(this.#selectSingles.all(account).map((single) => [single.id, single])) };
   }

@@ -3,6 +3,8 @@
  * audit log, frames of private streams. Each case is logged and counted in `exchange_fallbacks_total`.
  * Owner: the gateway thread; a process has one of these.
  */
+
+import { recordOf } from '../../shared/base/namesOf.ts';
 import type { Logger } from './log.ts';
 
 export const FALLBACKS = [
@@ -21,7 +23,7 @@ class Fallbacks {
   readonly #counts: Record<Fallback, number>;
 
   constructor() {
-    this.#counts = Object.fromEntries(FALLBACKS.map((kind) => [kind, 0])) as Record<Fallback, number>;
+    this.#counts = recordOf(FALLBACKS, () => 0);
     this.counts = this.#counts;
   }
 

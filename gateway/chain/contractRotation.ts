@@ -16,6 +16,7 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import { E, OK } from '../../shared/base/errors.ts';
 import { ADDRESS_BYTES, tryParseHex } from '../../shared/base/hex.ts';
+import { namesOf } from '../../shared/base/namesOf.ts';
 import type { Logger } from '../base/log.ts';
 import type { ContractStore, Contracts } from '../markets/contracts.ts';
 
@@ -117,7 +118,7 @@ export class ContractRotation {
 }
 
 function isSame(a: Contracts, b: Contracts): boolean {
-  return (Object.keys(a) as (keyof Contracts)[]).every((name) => a[name] === b[name]);
+  return namesOf(a).every((name) => a[name] === b[name]);
 }
 
 function addressBytes(address: string): Uint8Array {

@@ -68,7 +68,7 @@ function damageOf(path: string): string | null {
       const names = db.prepare<[], string>(`SELECT name FROM sqlite_master WHERE type = 'table'`).pluck().all();
       const found = names
         .filter((name) => NOT_IN_JOURNALS.has(name))
-        .map((name) => db.pragma(`integrity_check('${name}')`, { simple: true }) as string);
+        .map((name) => String(db.pragma(`integrity_check('${name}')`, { simple: true })));
       return found.find((each) => each !== 'ok')?.replaceAll('\n', ' ') ?? null;
     } finally {
       db.close();

@@ -93,12 +93,12 @@ export class Front {
         path: socketPath,
         behavior: {
           ...defined(socketLimits),
-          open: (socket) => (socket.getUserData() as SocketData).socket.opened(socket),
+          open: (socket) => dataOf(socket).socket.opened(socket),
           message: (socket, bytes, isBinary) =>
             this.#message(socket.getUserData(), bytes, isBinary, longestMessageBytes),
           ping: (socket) => this.#pinged(socket.getUserData()),
           pong: (socket) => this.#ponged(socket.getUserData()),
-          drain: (socket) => (socket.getUserData() as SocketData).socket.drained(this.#out),
+          drain: (socket) => dataOf(socket).socket.drained(this.#out),
           close: (socket) => this.#socketClosed(socket.getUserData()),
         },
         close: () => {},
@@ -368,6 +368,10 @@ export class Front {
     await nextTurn();
     this.#out.send(FROM_FRONT.SETTLED.TYPE, 0, question);
   }
+}
+
+function dataOf(socket: { getUserData(): SocketData }): SocketData {
+  return socket.getUserData();
 }
 
 /** Limits that are not set are those of uWebSockets.js. */

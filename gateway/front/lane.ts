@@ -94,12 +94,12 @@ export class FrontLane {
   readonly upgraded = (response: ForwardedResponse, data: object): void => {
     const socket = new ForwardedSocket(this.out, response, data, this.#onClosed);
     this.#inSlot[response.slot] = socket;
-    this.#server.webSocket.open?.(socket as unknown as AnySocket);
+    this.#server.webSocket.open?.(asSocket(socket));
   };
 
   readonly #onClosed = (socket: ForwardedSocket, code: number): void => {
     this.#leave(socket.slot, socket.serial);
-    this.#server.webSocket.close?.(socket as unknown as AnySocket, code, new ArrayBuffer(0));
+    this.#server.webSocket.close?.(asSocket(socket), code, new ArrayBuffer(0));
   };
 
   #leave(slot: number, serial: number): void {
@@ -137,7 +137,7 @@ export class FrontLane {
   #ofSocket(type: number, socket: ForwardedSocket, word: number): void {
     const { words } = this.#incoming;
     const { webSocket } = this.#server;
-    const given = socket as unknown as AnySocket;
+    const given = asSocket(socket);
     switch (type) {
       case MESSAGE.TYPE:
         webSocket.message?.(
@@ -238,4 +238,9 @@ export class FrontLane {
     copy.set(this.#incoming.bytes.subarray(word * 4, word * 4 + count));
     return copy.buffer;
   }
+}
+
+/** A socket whose connection is another thread's has the members of one of uWebSockets.js that are used here. */
+function asSocket(socket: ForwardedSocket): AnySocket {
+  return socket as unknown as AnySocket;
 }

@@ -17,7 +17,7 @@ export const FORMAT_WORDS = {
 
 /** Undefined where the rule says it all, as for a field that is missing. */
 export function expectedOf({ keyword, params, parentSchema }: ErrorObject): string | undefined {
-  const words = wordsOf(keyword, params, (parentSchema ?? {}) as JsonSchema);
+  const words = wordsOf(keyword, params, parentSchema ?? {});
   const unit = parentSchema?.[UNIT];
   return words !== undefined && unit !== undefined ? `${words}, in ${unit}` : words;
 }
@@ -27,7 +27,7 @@ function wordsOf(keyword: string, params: Record<string, unknown>, schema: JsonS
     case 'type':
       return [params['type']].flat().join(' or ');
     case 'enum':
-      return (params['allowedValues'] as readonly unknown[]).map(String).join(', ');
+      return [params['allowedValues']].flat().map(String).join(', ');
     case 'const':
       return String(params['allowedValue']);
     case 'minimum':

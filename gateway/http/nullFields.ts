@@ -33,15 +33,7 @@ export function dropNulls(value: unknown, schema: JsonSchema): boolean {
 }
 
 function takesNull(schema: JsonSchema): boolean {
-  const {
-    type,
-    anyOf,
-    enum: values,
-  } = schema as {
-    readonly type?: string | readonly string[];
-    readonly anyOf?: readonly JsonSchema[];
-    readonly enum?: readonly unknown[];
-  };
+  const { type, anyOf, enum: values } = schema;
   if (anyOf !== undefined) return anyOf.some(takesNull);
   if (type === undefined) return values === undefined || values.includes(null);
   return type === 'null' || (Array.isArray(type) && type.includes('null'));

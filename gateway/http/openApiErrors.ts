@@ -3,13 +3,14 @@
  * Operations share a response where they answer the same refusals with a status, which most do: the stages give them.
  */
 import { ERRORS, type ErrorKey } from '../../shared/base/errors.ts';
+import { namesOf } from '../../shared/base/namesOf.ts';
 import { LIMIT_CLASSES } from '../base/classes.ts';
 import { changesSomething } from '../base/role.ts';
 import { type FullSpec, isForOperators } from './spec.ts';
 
 type Document = Readonly<Record<string, unknown>>;
 
-const ALL_ERRORS = Object.keys(ERRORS) as readonly ErrorKey[];
+const ALL_ERRORS = namesOf(ERRORS);
 const OPERATOR_ERRORS: readonly ErrorKey[] = ['INVALID_ADMIN_TOKEN', 'INSUFFICIENT_ROLE'];
 /** Those of single routes: their handlers answer them. */
 const HANDLER_ERRORS: readonly ErrorKey[] = [

@@ -135,7 +135,7 @@ class SchemaWriter {
     this.#named = new Map([...named].map((row) => [essenceOf(row[0]), row]));
   }
 
-  write(schema: JsonSchema): unknown {
+  write(schema: JsonSchema): Document {
     const [original, name] = this.#named.get(essenceOf(schema)) ?? [];
     if (original === undefined || name === undefined) return this.#orNull(schema) ?? this.#inline(schema);
     const own = Object.entries(schema).filter(([keyword, value]) => original[keyword] !== value);
@@ -153,7 +153,7 @@ class SchemaWriter {
 
   member(name: string, schema: JsonSchema): unknown {
     const unit = unitOf(name, schema);
-    const written = this.write(schema) as Document;
+    const written = this.write(schema);
     return unit === undefined ? written : { ...written, 'x-unit': unit };
   }
 
@@ -170,15 +170,15 @@ class SchemaWriter {
     const { properties, items, anyOf, format, additionalProperties: others } = schema;
     const written: Record<string, unknown> = { ...schema };
     if (properties !== undefined) {
-      const entries = Object.entries(properties as Readonly<Record<string, JsonSchema>>);
+      const entries = Object.entries(properties);
       const members = entries.map(([name, property]) => [name, this.member(name, property)] as const);
       written['properties'] = Object.fromEntries(members);
     }
-    if (items !== undefined) written['items'] = this.write(items as JsonSchema);
+    if (items !== undefined) written['items'] = this.write(items);
     // A map: its values are of one schema.
-    if (typeof others === 'object') written['additionalProperties'] = this.write(others as JsonSchema);
-    if (anyOf !== undefined) written['anyOf'] = (anyOf as readonly JsonSchema[]).map((option) => this.write(option));
-    const pattern = PATTERNS[format as string];
+    if (typeof others === 'object') written['additionalProperties'] = this.write(others);
+    if (anyOf !== undefined) written['anyOf'] = anyOf.map((option) => this.write(option));
+    const pattern = PATTERNS[String(format)];
     return pattern === undefined ? written : { ...written, pattern };
   }
 }
@@ -240,7 +240,7 @@ function requestBody(route: FullSpec, body: JsonSchema, writer: SchemaWriter): D
 /** An example of every member, which readers make of those of the members. */
 function isOfAllMembers({ type, required, properties = {} }: JsonSchema): boolean {
   if (type !== 'object') return false;
-  return required === undefined || (required as readonly string[]).length === Object.keys(properties as object).length;
+  return required === undefined || required.length === Object.keys(properties).length;
 }
 
 function responsesOf(route: FullSpec, { schemas: writer, errors }: Writers): Document {

@@ -76,7 +76,7 @@ const BY_END: readonly (readonly [RegExp, string])[] = [
 
 /** Returns the schema with the unit of every member that has one. */
 export function withUnits(schema: JsonSchema): JsonSchema {
-  const { properties, items } = schema as { properties?: Record<string, JsonSchema>; items?: JsonSchema };
+  const { properties, items } = schema;
   const members = Object.entries(properties ?? {}).map(([name, member]) => {
     const unit = unitOf(name, member);
     return [name, { ...withUnits(member), ...(unit === undefined ? {} : { 'x-unit': unit }) }] as const;

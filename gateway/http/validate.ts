@@ -7,7 +7,7 @@
  * text, so each parameter is parsed as the one type that its schema gives it; a repeated parameter has no single value
  * and is refused.
  */
-import { Ajv, type AnySchemaObject, type ErrorObject, type ValidateFunction } from 'ajv';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { JsonSchema } from '../../shared/api/schema.ts';
 import { MAX_ORDER_AMOUNT } from '../../shared/base/codes.ts';
 import { ADDRESS_BYTES, HASH_BYTES, isUint256, tryParseHex, uuidToBytes } from '../../shared/base/hex.ts';
@@ -142,7 +142,7 @@ function isDayOfCalendar(text: string): boolean {
 }
 
 export function compileBody(schema: JsonSchema): BodyCheck {
-  return bodyCheck(schema, bodies.compile(schema as AnySchemaObject));
+  return bodyCheck(schema, bodies.compile(schema));
 }
 
 /**
@@ -157,7 +157,7 @@ export function compileBodyLater(schema: JsonSchema): BodyCheck {
 function bodyCheck(schema: JsonSchema, compiled: ValidateFunction | undefined): BodyCheck {
   let check = compiled;
   return (value) => {
-    check ??= bodies.compile(schema as AnySchemaObject);
+    check ??= bodies.compile(schema);
     if (check(value)) return null;
     // Such a body is rare, so other bodies are not searched for it.
     const refused = describe(firstError(check));
@@ -175,7 +175,7 @@ export function compileQuery(
   const times = new Set<string>();
   /** Parameters that are ignored beside a flag, with that flag: beside it they may have any value. */
   const ignored = new Map<string, string>();
-  for (const [name, property] of Object.entries((schema['properties'] ?? {}) as Record<string, JsonSchema>)) {
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
     types.set(name, String(property['type']));
     if (String(property['format']).startsWith('date-time')) times.add(name);
     if (IGNORED_WITH in property) ignored.set(name, String(property[IGNORED_WITH]));
@@ -200,7 +200,7 @@ export function compileQuery(
       if (value === null) return { ok: false, invalid: invalid(name, 'type', text ?? undefined, type) };
       query[name] = value;
     }
-    check ??= queries.compile(schema as AnySchemaObject);
+    check ??= queries.compile(schema);
     return check(query) ? { ok: true, query } : { ok: false, invalid: describe(firstError(check)) };
   };
   const recent = new RecentlyUsed<QueryResult>();

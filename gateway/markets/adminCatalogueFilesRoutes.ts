@@ -1,11 +1,6 @@
 /** The administrator's routes for a whole catalogue: import and export (RULES.md 9.40 to 9.44). */
-import {
-  CATALOGUE_LINE,
-  IMPORT_REPORT,
-  MAX_IMPORT_BYTES,
-  MAX_IMPORT_LINES,
-  NDJSON,
-} from '../../shared/api/catalogue.ts';
+import { CATALOGUE_LINE, IMPORT_REPORT, MAX_IMPORT_BYTES, MAX_IMPORT_LINES } from '../../shared/api/catalogue.ts';
+import { NDJSON } from '../../shared/api/mediaTypes.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import { noteAnswer } from '../http/audited.ts';
 import { ok, okInRows, refuse } from '../http/respond.ts';

@@ -1,7 +1,7 @@
 /** The administrator's steps through the stages in which trading reopens after a halt (RULES.md 9.70). */
 import { MARKET } from '../../shared/api/markets.ts';
 import { EVENT_STAGES, PLATFORM_STAGES, STAGE_STEP } from '../../shared/api/stages.ts';
-import { STAGE_NAMES, type Stage, type StageName } from '../../shared/base/codes.ts';
+import { codeOf, STAGE_NAMES } from '../../shared/base/codes.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import { noteBefore } from '../http/audited.ts';
 import { ID_PARAM } from '../http/pathParams.ts';
@@ -97,6 +97,8 @@ async function stepMarket(call: CallOf<typeof STEP_MARKET>, deps: AdminStageDeps
 }
 
 function stepOf({ stage, expected }: CallOf<typeof STEP_PLATFORM>['body']): StageStep {
-  const indexOf = (name: StageName): Stage => STAGE_NAMES.indexOf(name) as Stage;
-  return { to: indexOf(stage), from: expected === undefined ? null : indexOf(expected) };
+  return {
+    to: codeOf(STAGE_NAMES, stage),
+    from: expected === undefined ? null : codeOf(STAGE_NAMES, expected),
+  };
 }

@@ -1,6 +1,6 @@
 /** Changes of markets and events from the bodies of PATCH, applied at once or after a second operator has approved. */
 import type { MarketPatch } from '../../shared/api/markets.ts';
-import { MARKET_STATUS_NAMES, type MarketStatus } from '../../shared/base/codes.ts';
+import { codeOf, MARKET_STATUS_NAMES } from '../../shared/base/codes.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import { parseTimeMs } from '../../shared/base/time.ts';
 import type { Refusal } from '../base/refusal.ts';
@@ -18,7 +18,7 @@ export function readMarketPatch(
   }
   return {
     change: {
-      status: status === undefined ? undefined : (MARKET_STATUS_NAMES.indexOf(status) as MarketStatus),
+      status: status === undefined ? undefined : codeOf(MARKET_STATUS_NAMES, status),
       feeBps: fee_bps,
       startMs: trading_starts_at === undefined ? undefined : parseTimeMs(trading_starts_at),
       endMs: trading_ends_at === undefined ? undefined : parseTimeMs(trading_ends_at),

@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { EVENT_DETAIL_NAMES, type EventFields, type MarketFields } from '../../shared/api/catalogue.ts';
 import { MARKET_STATUS, type MarketStatus } from '../../shared/base/codes.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
+import { memberOf } from '../../shared/base/memberOf.ts';
 import { parseTimeMs } from '../../shared/base/time.ts';
 import type { Refusal } from '../base/refusal.ts';
 import type { EventDetails, EventEntry, MarketDetails, MarketEntry } from './catalog.ts';
@@ -28,10 +29,10 @@ export function changeOfEvent(event: EventEntry, fields: EventFields): Changed<P
   const { id, slug: _, ...rest } = fields;
   if (id !== undefined && id.toLowerCase() !== event.id) return neverChanges('id of an event');
   const isNew = ([name, value]: [string, unknown]): boolean => {
-    return EVENT_DETAIL_NAMES.includes(name) && !isDeepStrictEqual(event.details[name as keyof EventDetails], value);
+    return EVENT_DETAIL_NAMES.includes(name) && !isDeepStrictEqual(memberOf(event.details, name), value);
   };
   const changed = Object.entries(rest).filter(isNew);
-  return { change: changed.length === 0 ? null : (Object.fromEntries(changed) as Partial<EventDetails>) };
+  return { change: changed.length === 0 ? null : Object.fromEntries(changed) };
 }
 
 /** @param eventId undefined if the line does not name the market's event */
@@ -74,7 +75,7 @@ export function changeOfMarket(
 
 function changedDetails(present: MarketDetails, given: Partial<MarketDetails>): Partial<MarketDetails> {
   const isNew = ([name, value]: [string, unknown]): boolean => {
-    return !isDeepStrictEqual(present[name as keyof MarketDetails], value);
+    return !isDeepStrictEqual(memberOf(present, name), value);
   };
   return Object.fromEntries(Object.entries(given).filter(isNew));
 }

@@ -10,6 +10,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { MarketPatch } from '../../shared/api/markets.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
+import { memberOf } from '../../shared/base/memberOf.ts';
 import type { Logger } from '../base/log.ts';
 import type { Administrator } from '../base/principal.ts';
 import type { Refusal } from '../base/refusal.ts';
@@ -152,7 +153,7 @@ function differing(present: object, next: Record<string, unknown>): TermsChange 
   const before: Record<string, unknown> = {};
   const after: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(next)) {
-    const now = (present as Record<string, unknown>)[name] ?? null;
+    const now = memberOf(present, name) ?? null;
     if (isDeepStrictEqual(now, value)) continue;
     before[name] = now;
     after[name] = value;

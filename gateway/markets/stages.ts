@@ -74,7 +74,7 @@ export class StageCommands {
 
 /** The stage in which new markets begin: the strictest one, if a step has not reached every shard. */
 export function platformStage({ shardStages }: Pick<MarketViews, 'shardStages'>): Stage {
-  return Math.max(...shardStages) as Stage;
+  return shardStages.reduce((strictest, stage) => (stage > strictest ? stage : strictest));
 }
 
 /** The stage of the platform, and the number of undecided markets in each. */
@@ -98,7 +98,7 @@ function countsOf([open, postOnly, cancelOnly]: readonly number[]): StageCounts 
  */
 export function openingStage(event: EventEntry | undefined, states: Pick<States, 'has' | 'stage' | 'status'>): Stage {
   const stages = event === undefined ? [] : undecidedOf(event, states).map(({ index }) => states.stage(index));
-  return stages.length === 0 ? STAGE.OPEN : (Math.min(...stages) as Stage);
+  return stages.length === 0 ? STAGE.OPEN : stages.reduce((least, stage) => (stage < least ? stage : least));
 }
 
 function undecidedOf({ markets }: EventEntry, states: Pick<States, 'has' | 'status'>): MarketEntry[] {

@@ -92,9 +92,8 @@ async function render(
   const ranked = await sharedAnswers.get(asker, `leaders/${window}`, OTHERS_KEPT_MS, compute);
   if (ranked === null) return null;
   uses(ranked);
-  const traders = (JSON.parse(ranked.toString()) as TraderSums[])
-    .slice(0, limit)
-    .map((trader) => traderOf(trader, profiles));
+  const sums: TraderSums[] = JSON.parse(ranked.toString());
+  const traders = sums.slice(0, limit).map((trader) => traderOf(trader, profiles));
   return JSON.stringify({ window, traders });
 }
 

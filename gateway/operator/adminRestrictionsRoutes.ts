@@ -15,7 +15,7 @@ import {
 } from '../../shared/api/accounts.ts';
 import { ADDRESS } from '../../shared/api/fields.ts';
 import type { FromSchema } from '../../shared/api/schema.ts';
-import { ACCOUNT_STATE_NAMES, type AccountState, SELF_TRADE_NAMES } from '../../shared/base/codes.ts';
+import { ACCOUNT_STATE_NAMES, codeOf, SELF_TRADE_NAMES } from '../../shared/base/codes.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import { shownAddress } from '../../shared/crypto/checksumAddress.ts';
 import type { ApiKeys, KnownKey } from '../access/keys.ts';
@@ -155,7 +155,7 @@ async function setState(call: CallOf<typeof SET_STATE>, deps: AdminRestrictionDe
   const user = requireUser(call, deps.accounts);
   if (user === null) return;
   noteBefore(call, profileOf(user, deps.accountStates));
-  const state = ACCOUNT_STATE_NAMES.indexOf(call.body.state) as AccountState;
+  const state = codeOf(ACCOUNT_STATE_NAMES, call.body.state);
   answer(call, user, deps, await deps.restrictions.setState(user.index, state));
 }
 

@@ -13,7 +13,7 @@ import {
 } from '../../shared/api/accounts.ts';
 import { MESSAGE } from '../../shared/api/orders.ts';
 import type { Clock } from '../../shared/base/clock.ts';
-import { SELF_TRADE, SELF_TRADE_NAMES, type SelfTrade } from '../../shared/base/codes.ts';
+import { codeOf, SELF_TRADE, SELF_TRADE_NAMES, type SelfTrade } from '../../shared/base/codes.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import { parseTimeMs } from '../../shared/base/time.ts';
 import { shownAddress } from '../../shared/crypto/checksumAddress.ts';
@@ -263,7 +263,7 @@ function refuseWallet(call: Call): void {
 }
 
 function toSelfTrade(name: NewApiKey['self_trade_prevention']): SelfTrade {
-  return name === undefined ? SELF_TRADE.NONE : (SELF_TRADE_NAMES.indexOf(name) as SelfTrade);
+  return name === undefined ? SELF_TRADE.NONE : codeOf(SELF_TRADE_NAMES, name);
 }
 
 /** Only this answer shows secret and passphrase. */

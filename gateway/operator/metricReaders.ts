@@ -30,9 +30,14 @@ type OfShard = {
   readonly [N in MetricName]: (typeof METRICS)[N]['labels'] extends readonly ['shard'] ? N : never;
 }[MetricName];
 
+/** The value of a metric without labels. */
+function observeOne<N extends Single>(observe: Parameters<Reader<N>>[1], value: number | HistogramValue): void {
+  observe({} as LabelsOf<N>, value as ValueOf<N>);
+}
+
 /** A metric without labels. */
 function single<N extends Single>(read: (from: MetricsSources) => ValueOf<N>): Reader<N> {
-  return (from, observe) => observe({} as LabelsOf<N>, read(from));
+  return (from, observe) => observeOne(observe, read(from));
 }
 
 function ofShard<N extends OfShard>(read: (from: MetricsSources, shard: number) => ValueOf<N>): Reader<N> {
@@ -47,7 +52,7 @@ function ofShard<N extends OfShard>(read: (from: MetricsSources, shard: number) 
 function ofMember<N extends Single>(read: (member: Member) => number | null): Reader<N> {
   return ({ member }, observe) => {
     const value = member === null ? null : read(member);
-    if (value !== null) observe({} as LabelsOf<N>, value as ValueOf<N>);
+    if (value !== null) observeOne(observe, value);
   };
 }
 
@@ -55,7 +60,7 @@ function ofMember<N extends Single>(read: (member: Member) => number | null): Re
 function ofChain<N extends Single>(read: (health: SettlementHealth) => number): Reader<N> {
   return ({ settlement }, observe) => {
     const latest = settlement.latest;
-    if (latest !== null) observe({} as LabelsOf<N>, read(latest) as ValueOf<N>);
+    if (latest !== null) observeOne(observe, read(latest));
   };
 }
 

@@ -3,6 +3,8 @@
  * gateway thread, however many series there are.
  * Owner: the gateway thread.
  */
+
+import { namesOf } from '../../shared/base/namesOf.ts';
 import { READERS } from './metricReaders.ts';
 import type { HistogramValue, MetricsSources } from './metricSources.ts';
 import { METRICS, type MetricName } from './metricTable.ts';
@@ -28,7 +30,7 @@ export class Metrics {
     const { files, memory, process, refresh } = this.#sources;
     void files.refresh();
     yield Promise.all([process.sample(), refresh(), memory.refresh()]);
-    for (const name of Object.keys(METRICS) as MetricName[]) yield* rowsOf(name, this.#sources);
+    for (const name of namesOf(METRICS)) yield* rowsOf(name, this.#sources);
   }
 }
 

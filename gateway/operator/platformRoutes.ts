@@ -14,6 +14,7 @@ import {
 } from '../../shared/api/platform.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { FEE_ACCOUNT, STAGE_NAMES } from '../../shared/base/codes.ts';
+import { namesOf } from '../../shared/base/namesOf.ts';
 import { sumToDecimal, unitsToDecimal } from '../../shared/base/units.ts';
 import { shownAddress } from '../../shared/crypto/checksumAddress.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION } from '../../shared/crypto/eip712.ts';
@@ -144,8 +145,7 @@ export function startingSeconds({ status }: Readiness): number {
 
 export function readinessMetrics(readiness: Readiness): string {
   const values = { exchange_ready: Number(isReady(readiness)), exchange_starting_seconds: startingSeconds(readiness) };
-  const names = Object.keys(values) as (keyof typeof values)[];
-  return names
+  return namesOf(values)
     .map((name) => `# HELP ${name} ${METRICS[name].help}\n# TYPE ${name} gauge\n${name} ${values[name]}\n`)
     .join('');
 }

@@ -172,16 +172,16 @@ export class MarketViews {
 
   /** All markets of the shard have taken a step. */
   step(shard: number, words: Uint32Array, word: number): void {
-    const to = words[word + EVENT.STAGE.stage];
+    const to = words[word + EVENT.STAGE.stage] as Stage;
     const from = words[word + EVENT.STAGE.from];
     const before = this.shardStages[shard];
     this.#unsaidStages.delete(shard);
     // After a recovery the present stage is reported, and the markets follow.
-    this.shardStages[shard] = (from === to ? to : stageAfter(before, from, to)) as Stage;
+    this.shardStages[shard] = from === to ? to : stageAfter(before, from, to);
     for (const market of this.#markets) {
       if (market?.shard !== shard) continue;
       this.#countStage(market, -1);
-      market.stage = stageAfter(market.stage, from, to) as Stage;
+      market.stage = stageAfter(market.stage, from, to);
       this.#countStage(market, 1);
     }
     this.listChanges++;

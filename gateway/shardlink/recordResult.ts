@@ -6,7 +6,7 @@
  */
 import { assert } from '../../shared/base/assert.ts';
 import { CLOSE_REASON, type CloseReason, ORDER_STATUS, type OrderStatus } from '../../shared/base/codes.ts';
-import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
+import { ANY_EVENT, closeReasonAt, EVENT } from '../../shared/wire/events.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import { grown, NONE } from './growingColumn.ts';
 
@@ -64,7 +64,7 @@ export class RecordResult {
   closed(words: Uint32Array, word: number): void {
     if (words[word + ANY_EVENT.slot] !== this.slot) return;
     this.#isClosed = true;
-    this.#closeReason = words[word + EVENT.CLOSED.reason] as CloseReason;
+    this.#closeReason = closeReasonAt(words, word);
   }
 
   /** The status in the answer: an order that was cancelled after a fill is `partially_filled` there (RULES.md 2). */

@@ -1,5 +1,6 @@
 /** The AsyncAPI 3.0 description of the stream, made from the schemas the stream itself uses. */
 import { TICKET_QUERY } from '../../shared/api/sessions.ts';
+import { memberOf } from '../../shared/base/memberOf.ts';
 import { MAX_CONNECTIONS_PER_KEY } from '../access/keyCredential.ts';
 import { MAX_CONNECTIONS_OF_SESSIONS } from '../access/sessionCredential.ts';
 import { KEY_SCHEMES } from '../http/securitySchemes.ts';
@@ -99,7 +100,7 @@ function messagesIn(names: readonly string[]): Reference[] {
 
 function messagesOf(specs: Readonly<Record<string, FrameSpec>>): object {
   const entries = Object.entries(specs).map(([name, { summary, schema }]) => {
-    const examples = [{ payload: FRAME_EXAMPLES[name as keyof typeof FRAME_EXAMPLES] }];
+    const examples = [{ payload: memberOf(FRAME_EXAMPLES, name) }];
     return [name, { name, summary, contentType: 'application/json', payload: withUnits(schema), examples }];
   });
   return Object.fromEntries(entries);

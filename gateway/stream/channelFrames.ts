@@ -7,6 +7,7 @@ import { MARKET_STATUS_FIELD, PAYOUTS } from '../../shared/api/markets.ts';
 import type { JsonSchema } from '../../shared/api/schema.ts';
 import { STAGE_FIELD } from '../../shared/api/stages.ts';
 import { TICKER } from '../../shared/api/tickers.ts';
+import { namesOf } from '../../shared/base/namesOf.ts';
 import { BOOLEAN, type FrameSpec, MARKETS, OUTCOME_INDEX, object, SEQUENCE, TIME_MS, UUID } from './frameFields.ts';
 import { CHANGE_NAMES } from './summaryChanges.ts';
 
@@ -125,4 +126,4 @@ export const LEFT_CHANNELS = {
 };
 export const ACTIVE_CHANNELS = { market: MARKET_ACTIVE, ticker: TICKER_ACTIVE, candle: CANDLE_ACTIVE };
 export const CHANNEL_FRAMES = { market: MARKET_FRAME, ticker: TICKER_FRAME, candle: CANDLE_FRAME };
-export const CHANNEL_NAMES = Object.keys(CHANNEL_FRAMES) as readonly (keyof typeof CHANNEL_FRAMES)[];
+export const CHANNEL_NAMES = namesOf(CHANNEL_FRAMES);

@@ -2,6 +2,8 @@
  * Requests about orders on a socket, each with its route (RULES.md 8.13). Fields of `data` that REST has in path, query
  * and headers are taken out; the rest is the body for the route.
  */
+
+import { namesOf } from '../../shared/base/namesOf.ts';
 import { EMPTY_VALUE } from '../http/headers.ts';
 import type { Method } from '../http/spec.ts';
 
@@ -45,7 +47,7 @@ const ROUTES = {
 type OrderAction = keyof typeof ROUTES;
 /** The `data` of a message. */
 export type OrderData = Data & { readonly action: OrderAction };
-export const ORDER_ACTIONS = Object.keys(ROUTES) as OrderAction[];
+export const ORDER_ACTIONS = namesOf(ROUTES);
 
 export function toOrderRequest({ action, ...data }: OrderData): OrderRequest {
   const isByClientId = action === 'cancel' && 'client_order_id' in data;

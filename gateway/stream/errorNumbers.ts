@@ -17,7 +17,7 @@ for (const { code, message, number } of Object.values(ERRORS)) {
  */
 export function numberOfError(refusedAs: ErrorRow | null, status: number, text: string): number {
   if (status < FIRST_ERROR_STATUS) return 0;
-  const { code, error } = JSON.parse(text) as { code: string; error: string };
+  const { code, error } = JSON.parse(text);
   const number = NUMBERS.get(`${code} ${error}`);
   if (number !== undefined) return number;
   if (refusedAs !== null && refusedAs.status === status) return refusedAs.number;

@@ -128,8 +128,6 @@ export const CLIENT_MESSAGES = {
   },
 } as const satisfies Record<string, FrameSpec>;
 
-export type ClientChannel = keyof typeof CLIENT_MESSAGES;
-
 function answer(channel: string, summary: string, data: JsonSchema): FrameSpec {
   return message(channel, summary, data);
 }

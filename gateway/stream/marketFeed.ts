@@ -3,8 +3,7 @@
  * Owner: the gateway thread, inside the pump, right after the views have applied an event.
  */
 import { assert, unreachable } from '../../shared/base/assert.ts';
-import type { CloseReason } from '../../shared/base/codes.ts';
-import { ANY_EVENT, EVENT, typeOf } from '../../shared/wire/events.ts';
+import { ANY_EVENT, closeReasonAt, EVENT, typeOf } from '../../shared/wire/events.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import type { OpenOrders } from '../shardlink/orderViews.ts';
 import type { RecordResult } from '../shardlink/recordResult.ts';
@@ -41,7 +40,7 @@ export class MarketFeed {
         channel.delta(RECORD_KIND.DORMANT, sequence, timeMs, orders, slot, remainingLots, 0);
         break;
       case EVENT.CLOSED.TYPE: {
-        const kind = closeKind(words[word + EVENT.CLOSED.reason] as CloseReason);
+        const kind = closeKind(closeReasonAt(words, word));
         channel.delta(kind, sequence, timeMs, orders, slot, remainingLots, 0);
         break;
       }

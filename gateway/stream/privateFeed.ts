@@ -35,7 +35,7 @@ export class PrivateFeed {
   readonly #order = {
     market: 0,
     kind: 0,
-    hash: new Uint32Array(0) as Uint32Array,
+    hash: new Uint32Array(0),
     hashWord: 0,
     createdMs: 0,
     orderSequence: 0,

@@ -4,14 +4,15 @@
  */
 
 import { ERRORS } from '../../shared/base/errors.ts';
+import { namesOf, recordOf } from '../../shared/base/namesOf.ts';
 import type { CandleInterval } from '../../shared/tables/candles.ts';
 import type { Invalid, Refusal } from '../base/refusal.ts';
 import { MAX_DEPTH, parseStrictJson } from '../http/body.ts';
-import { type BodyCheck, compileBodyLater } from '../http/validate.ts';
+import { compileBodyLater } from '../http/validate.ts';
 import type { ChangePlace } from './changesSubscription.ts';
 import type { OrderData } from './entryActions.ts';
 import type { RequestId } from './entryConnection.ts';
-import { CLIENT_MESSAGES, type ClientChannel } from './frames.ts';
+import { CLIENT_MESSAGES } from './frames.ts';
 
 /** A selection on the channel `market`. */
 export type Named = {
@@ -70,9 +71,7 @@ const checkChannel = compileBodyLater({
   required: ['channel'],
   properties: { channel: { type: 'string', enum: Object.keys(CLIENT_MESSAGES) } },
 });
-const checks = Object.fromEntries(
-  Object.entries(CLIENT_MESSAGES).map(([channel, { schema }]) => [channel, compileBodyLater(schema)]),
-) as Record<ClientChannel, BodyCheck>;
+const checks = recordOf(namesOf(CLIENT_MESSAGES), (channel) => compileBodyLater(CLIENT_MESSAGES[channel].schema));
 
 export function parseRequest(bytes: Buffer): ParsedRequest {
   const parsed = parseStrictJson(bytes, MAX_DEPTH + 1);

@@ -2,6 +2,7 @@
 import { REPEATS } from '../../shared/api/errorNote.ts';
 import { ERROR_NOTES } from '../../shared/api/errorNotes.ts';
 import { ERRORS, type ErrorKey, type ErrorRow } from '../../shared/base/errors.ts';
+import { namesOf } from '../../shared/base/namesOf.ts';
 
 const INTRO = `# Errors
 
@@ -33,7 +34,7 @@ const MAX_ROUTES = 12;
 
 /** @param routesOf the known routes that answer a code: method and path */
 export function errorsPage(routesOf: (code: string) => readonly string[] = () => []): string {
-  const byCode = Map.groupBy(Object.keys(ERRORS) as ErrorKey[], (key) => ERRORS[key].code);
+  const byCode = Map.groupBy(namesOf(ERRORS), (key) => ERRORS[key].code);
   const index = [...byCode].map(([code, keys]) => {
     const statuses = [...new Set(keys.map((key) => ERRORS[key].status))];
     return `| [\`${code}\`](#${code.toLowerCase()}) | ${statuses.join(', ')} | ${messagesOf(keys).join(' · ')} |`;

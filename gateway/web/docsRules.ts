@@ -22,7 +22,10 @@ const CITATIONS = { title: 'Where the rules are carried out and tested', target:
 
 /** @param index the text of shared/RULES.md */
 export function rulesOf(index: string): Rules {
-  const chapters = [...index.matchAll(CHAPTER)].map(({ groups }) => groups as { title: string; target: string });
+  const chapters = [...index.matchAll(CHAPTER)].map(({ groups }) => ({
+    title: groups!.title!,
+    target: groups!.target!,
+  }));
   const places = [...index.matchAll(RULE)].map(({ groups }) => {
     const { number, target, anchor } = groups!;
     return [number!, `/docs/${slugOf(target!)}#${anchor}`] as const;

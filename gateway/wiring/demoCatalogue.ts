@@ -46,7 +46,7 @@ const ROUNDS = 3;
 const KICK_OFF_HOURS = [-1, 6, 30, 54] as const;
 
 export function readDemoFile<T>(name: string): T {
-  return JSON.parse(readFileSync(new URL(name, FOLDER), 'utf8')) as T;
+  return JSON.parse(readFileSync(new URL(name, FOLDER), 'utf8'));
 }
 
 export function demoCatalogue(nowMs: number): DemoCatalogue {

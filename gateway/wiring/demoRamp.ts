@@ -115,7 +115,7 @@ function read(path: string): Keys {
 
 function tryParse(text: string): Partial<Keys> | null {
   try {
-    return JSON.parse(text) as Partial<Keys> | null;
+    return JSON.parse(text);
   } catch {
     return null;
   }

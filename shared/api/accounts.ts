@@ -4,6 +4,7 @@
  */
 
 import { ACCOUNT_STATE_NAMES, MAX_OPEN_ORDERS, MOVEMENT_NAMES, SELF_TRADE_NAMES } from '../base/codes.ts';
+import { namesOf } from '../base/namesOf.ts';
 import { COMPARED_CHAIN } from './chainMoney.ts';
 import {
   ADDRESS,
@@ -36,7 +37,7 @@ export type Scope = (typeof SCOPE_NAMES)[number];
 /** The number of requests that a key of each tier may send to each endpoint (RULES.md 4.6). */
 export const TIER_REQUESTS_PER_SECOND = { standard: 10, premium: 50, market_maker: 100 } as const;
 export type TierName = keyof typeof TIER_REQUESTS_PER_SECOND;
-export const TIER_NAMES = Object.keys(TIER_REQUESTS_PER_SECOND) as TierName[];
+export const TIER_NAMES = namesOf(TIER_REQUESTS_PER_SECOND);
 
 const MICRO = inUnit(UNITS, 'micro-USDC');
 const ATOMIC = inUnit(UNITS, 'atomic tokens (10^-6)');

@@ -6,8 +6,6 @@ import { ANY_MEMBERS, COUNT, UUID } from './fields.ts';
 import { MARKET_PATCH, NEW_MARKET } from './markets.ts';
 import { arrayOf, described, type FromSchema, object } from './schema.ts';
 
-/** The type of a body of lines, each a JSON object. */
-export const NDJSON = 'application/x-ndjson';
 /** The limit for one request; a longer file is sent in several requests. */
 export const MAX_IMPORT_BYTES = 1_048_576;
 export const MAX_IMPORT_LINES = 1000;

@@ -15,6 +15,7 @@ export type JsonSchema = {
   readonly items?: JsonSchema;
   readonly anyOf?: readonly JsonSchema[];
   readonly enum?: readonly unknown[];
+  readonly additionalProperties?: boolean | JsonSchema;
   readonly format?: string;
   readonly description?: string;
 };

@@ -100,9 +100,17 @@ export type StageName = (typeof STAGE_NAMES)[number];
  * The stage of a market after a step of many. A step to a stricter stage affects every market in a looser stage; a step
  * to a looser stage affects only markets in the stage that it starts from.
  */
-export function stageAfter(stage: number, from: number, to: number): number {
-  if (to > from) return Math.max(stage, to);
+export function stageAfter<S extends number>(stage: S, from: number, to: S): S {
+  if (to > from) return stage > to ? stage : to;
   return stage === from ? to : stage;
+}
+
+type CodesOf<Names extends readonly string[]> =
+  Extract<keyof Names, `${number}`> extends `${infer Code extends number}` ? Code : never;
+
+/** The code of a name is its place among the names. */
+export function codeOf<const Names extends readonly string[]>(names: Names, name: Names[number]): CodesOf<Names> {
+  return names.indexOf(name) as CodesOf<Names>;
 }
 
 export const DEPLOY_STATUS_NAMES = [

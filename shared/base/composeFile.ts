@@ -50,13 +50,13 @@ export function settingsOfCompose(path: string): Settings {
 /** Includes the variables of `.env` beside it, which those of this process override. */
 function parsed(path: string): Compose {
   // The parser is loaded late: it takes a while, and most commands read no such file.
-  const { parse } = createRequire(import.meta.url)('yaml') as typeof import('yaml');
+  const { parse }: typeof import('yaml') = createRequire(import.meta.url)('yaml');
   const beside = join(dirname(path), '.env');
   const variables = { ...(existsSync(beside) ? parseEnv(readFileSync(beside, 'utf8')) : {}), ...process.env };
   const filled = (_: string, name?: string, braced?: string, otherwise = ''): string =>
     name === undefined && braced === undefined ? '$' : variables[name ?? braced!] || otherwise;
   const fill = (value: unknown): unknown => (typeof value === 'string' ? value.replaceAll(VARIABLE, filled) : value);
-  return parse(readFileSync(path, 'utf8'), (_, value) => fill(value)) as Compose;
+  return parse(readFileSync(path, 'utf8'), (_, value) => fill(value));
 }
 
 function environmentOf({ environment = {} }: Service): Settings {

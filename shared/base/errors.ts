@@ -8,6 +8,7 @@
  * an idempotency key keeps this answer: always, only where a request has many orders, or never (RULES.md 6.7).
  */
 import { assert } from './assert.ts';
+import { namesOf, recordOf } from './namesOf.ts';
 
 export type Storable = 'always' | 'batch' | 'never';
 
@@ -181,9 +182,7 @@ export type ErrorKey = keyof typeof ERRORS;
 export type ErrorRow = Row;
 
 /** Numbers as they travel in rings and journal: `E.DUPLICATE_ORDER` is 500. Zero is success. */
-export const E = Object.fromEntries(Object.entries(ERRORS).map(([key, value]) => [key, value.number])) as {
-  readonly [K in ErrorKey]: number;
-};
+export const E: Readonly<Record<ErrorKey, number>> = recordOf(namesOf(ERRORS), (key): number => ERRORS[key].number);
 export const OK = 0;
 
 const BY_NUMBER = new Map<number, Row>(Object.values(ERRORS).map((value) => [value.number, value]));

@@ -14,6 +14,7 @@
  *   FORMATS-2  A member that does not know a number, or the name of a layout, follows no rows written in it, and does
  *              not lead.
  */
+import { namesOf } from './namesOf.ts';
 
 type Span = { readonly newest: number; readonly oldest: number };
 export type KnownFormats = Readonly<Record<string, Span>>;
@@ -73,7 +74,7 @@ export const FORMATS = {
 } as const satisfies KnownFormats;
 
 export type Layout = keyof typeof FORMATS;
-export const LAYOUTS = Object.keys(FORMATS) as readonly Layout[];
+export const LAYOUTS = namesOf(FORMATS);
 
 /** The newest number of each layout. */
 export function newestOf(known: KnownFormats): Numbers {

@@ -105,7 +105,7 @@ export function rowsThatDiffer(db: Database, mostRows = Number.POSITIVE_INFINITY
 function summedTables(db: Database): Summed[] {
   const names = new Set(db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all());
   if (!names.has('row_sums')) return [];
-  db.function('row_sum', { deterministic: true }, (text: unknown) => crc32(text as string));
+  db.function('row_sum', { deterministic: true }, (text: string) => crc32(text));
   return SUMMED.filter((table) => names.has(table)).map((table) => {
     const columns = db.prepare<[], Column>(`PRAGMA table_info(${table})`).all();
     const keys = columns.filter(({ pk }) => pk > 0);

@@ -136,7 +136,7 @@ function priceTable(ticksPerUnit: number): PriceTable {
 
 function makeTable(ticksPerUnit: number): PriceTable {
   assert(
-    (TICKS_PER_UNIT as readonly number[]).includes(ticksPerUnit),
+    TICKS_PER_UNIT.some((possible) => possible === ticksPerUnit),
     'units: ticks per unit is a divisor of 10,000 from 10 up',
   );
   const halfTick = HALF_TICKS_SCALE / (2 * ticksPerUnit);

@@ -39,7 +39,7 @@ export async function signBy(at: SignerAt, digest: Hex, timeoutMs = TIMEOUT_MS):
 /** Returns r and s in hex, with s in its lower half, because chains refuse a high s. */
 function signatureIn(answer: string): string {
   try {
-    const { Signature } = JSON.parse(answer) as { Signature: string };
+    const { Signature } = JSON.parse(answer);
     const { r, s } = secp256k1.Signature.fromBytes(Buffer.from(Signature, 'base64'), 'der');
     const low = s > secp256k1.Point.Fn.ORDER / 2n ? secp256k1.Point.Fn.ORDER - s : s;
     return [r, low].map((part) => part.toString(16).padStart(64, '0')).join('');

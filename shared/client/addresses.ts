@@ -6,6 +6,7 @@
  *   ADDRESSES-1  Only addresses given by the caller are used, whatever an answer names: requests carry credentials of
  *                an account.
  */
+import { memberOf } from '../base/memberOf.ts';
 import { isNotConnected } from './answers.ts';
 import { ApiError } from './http.ts';
 
@@ -67,8 +68,7 @@ export class Addresses {
   #isElsewhere(origin: string, error: unknown): boolean {
     if (error instanceof ApiError) {
       if (error.code !== NO_LEADER) return false;
-      const { leader } = (error.details ?? {}) as { leader?: unknown };
-      const named = this.origins.indexOf(String(leader));
+      const named = this.origins.indexOf(String(memberOf(error.details, 'leader')));
       // ADDRESSES-1.
       if (named < 0) this.moveFrom(origin);
       else if (this.current === origin) this.#current = named;

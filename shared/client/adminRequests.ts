@@ -1,5 +1,5 @@
 /** The way of an administrator's request: its token, the member of a cluster that leads, and repetitions. */
-import { NDJSON } from '../api/catalogue.ts';
+import { NDJSON } from '../api/mediaTypes.ts';
 import type { CallOptions } from './accountRequests.ts';
 import { Addresses, type BaseUrl } from './addresses.ts';
 import { ApprovalNeededError } from './approvalNeeded.ts';

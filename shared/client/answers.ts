@@ -7,6 +7,7 @@
  * Invariant:
  *   CLIENTANSWERS-1  A request counts as refused only if the exchange has said so.
  */
+import { memberOf } from '../base/memberOf.ts';
 import { ApiError, RedirectError } from './http.ts';
 
 /**
@@ -51,7 +52,7 @@ const NOT_CONNECTED: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGA
 /** Null for an error of the program that no answer has caused. */
 export function meaningOf(error: unknown): Meaning | null {
   if (error instanceof ApiError) return isRefusal(error) ? (MEANINGS[error.code] ?? 'refused') : 'open';
-  if ((error as Error | null)?.name === 'UnknownOutcomeError') return 'fault';
+  if (memberOf(error, 'name') === 'UnknownOutcomeError') return 'fault';
   // A repeat would be redirected again.
   if (error instanceof RedirectError) return 'fault';
   if (isNotConnected(error)) return 'not now';
@@ -77,11 +78,10 @@ export function isOfProxy(error: unknown): boolean {
 /** True if there was no answer: the request may still have been carried out, or may never have arrived. */
 export function isUnanswered(error: unknown): boolean {
   if (error instanceof RedirectError) return false;
-  return error instanceof TypeError || (error as { name?: string } | null)?.name === 'TimeoutError';
+  return error instanceof TypeError || memberOf(error, 'name') === 'TimeoutError';
 }
 
 /** True if the request was never sent. */
 export function isNotConnected(error: unknown): boolean {
-  const { cause } = (error ?? {}) as { cause?: { code?: unknown } };
-  return error instanceof TypeError && NOT_CONNECTED.includes(cause?.code);
+  return error instanceof TypeError && NOT_CONNECTED.includes(memberOf(error.cause, 'code'));
 }

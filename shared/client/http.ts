@@ -1,4 +1,5 @@
 /** Sends a prepared request once and turns the answer into a value or an `ApiError`. */
+import { memberOf } from '../base/memberOf.ts';
 import type { PreparedRequest } from './request.ts';
 
 export const DEFAULT_TIMEOUT_MS = 10_000;
@@ -125,12 +126,12 @@ function isResult(method: string, value: unknown): boolean {
 
 function refusalOf({ status, headers }: Response, value: unknown): ApiError {
   // A proxy may answer in JSON, too.
-  const { error, code, details } = (value ?? {}) as { error?: unknown; code?: unknown; details?: unknown };
+  const [error, code] = [memberOf(value, 'error'), memberOf(value, 'code')];
   return new ApiError(
     status,
     typeof code === 'string' ? code : 'UNKNOWN',
     typeof error === 'string' ? error : `unexpected answer with HTTP status ${status}`,
-    details,
+    memberOf(value, 'details'),
     secondsOf(headers.get('retry-after')),
     headers.get('x-request-id'),
   );
@@ -144,5 +145,5 @@ function secondsOf(retryAfter: string | null): number | null {
 /** True if the request was refused because it was signed before the exchange started. */
 export function isSignedBeforeStart(error: unknown): boolean {
   if (!(error instanceof ApiError) || error.status !== 401) return false;
-  return (error.details as { reason?: unknown } | undefined)?.reason === 'signed_before_start';
+  return memberOf(error.details, 'reason') === 'signed_before_start';
 }

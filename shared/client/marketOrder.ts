@@ -60,7 +60,7 @@ export function marketPreview(
   order: MarketBuy | MarketSell,
 ): MarketPreview {
   const { outcomeIndex = 0, maxSlippage, book: _, ...rest } = order;
-  const { usd, size, ...terms } = rest as typeof rest & Partial<OfUsd & OfTokens>;
+  const { usd, size, ...terms }: typeof rest & Partial<OfUsd & OfTokens> = rest;
   if ((usd === undefined) === (size === undefined)) throw new TypeError('an order at the market has usd or a size');
   if (usd !== undefined && side === 'SELL') throw new TypeError('a sale at the market has a size');
   if (maxSlippage === undefined) throw new TypeError("an order at the market has a maxSlippage, such as '0.02'");

@@ -101,7 +101,7 @@ type Amounts = { readonly quantityAtomic: bigint; readonly notionalMicro: bigint
 function amountsOf(intent: OrderIntent | ExactIntent): Amounts {
   const { market, side, timeInForce } = intent;
   const ticksPerUnit = market.ticks_per_unit;
-  const { price, size, priceTicks, quantityLots } = intent as Partial<OrderIntent & ExactIntent>;
+  const { price, size, priceTicks, quantityLots }: Partial<OrderIntent & ExactIntent> = intent;
   const isExact = (given: unknown): boolean => given === undefined || typeof given === 'bigint';
   if ((price !== undefined && priceTicks !== undefined) || (size !== undefined && quantityLots !== undefined)) {
     throw new TypeError('an order has a price or priceTicks, and a size or quantityLots');

@@ -77,7 +77,7 @@ export class Placer {
 
   async #draft(reads: Reads, { marketId, ...terms }: PlaceIntent): Promise<OrderDraft> {
     const { market, feeRateBps } = await this.market(reads, marketId);
-    return draftOrder({ feeRateBps, ...withoutUndefined(terms), market } as OrderIntent | ExactIntent);
+    return draftOrder({ feeRateBps, ...withoutUndefined(terms), market });
   }
 
   async #isRefreshed(

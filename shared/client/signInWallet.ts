@@ -5,6 +5,7 @@
  *   SIGNINWALLET-1  A wallet signs only a message of EIP-4361 that names its own address and a domain that the caller
  *                   expects: an exchange cannot obtain a signature on a message for a different exchange.
  */
+import { memberOf } from '../base/memberOf.ts';
 
 export type TextWallet = { readonly address: string; signMessage(text: string): Promise<string> };
 
@@ -37,8 +38,8 @@ function isViemAccount(wallet: TextWallet | ViemAccount): wallet is ViemAccount 
 
 /** Those of the exchange, of the page that runs this, and the one that its caller expects besides. */
 export function expectedDomains(origin: string, domain: string | undefined): string[] {
-  const page = (globalThis as { location?: { host: string } }).location?.host;
-  return [new URL(origin).host, page, domain].filter((name) => name !== undefined && name !== '') as string[];
+  const page = memberOf(memberOf(globalThis, 'location'), 'host');
+  return [new URL(origin).host, page, domain].filter((name): name is string => typeof name === 'string' && name !== '');
 }
 
 /** SIGNINWALLET-1. Throws unless the message is for this wallet and one of the domains. */

@@ -11,7 +11,7 @@ type HashWasm = typeof import('hash-wasm');
 const require = createRequire(import.meta.url);
 
 export const createKeccak: HashWasm['createKeccak'] = (bits) =>
-  (require('hash-wasm/dist/keccak.umd.min.js') as HashWasm).createKeccak(bits);
+  require('hash-wasm/dist/keccak.umd.min.js').createKeccak(bits);
 
 export const createBLAKE3: HashWasm['createBLAKE3'] = (bits, key) =>
-  (require('hash-wasm/dist/blake3.umd.min.js') as HashWasm).createBLAKE3(bits, key);
+  require('hash-wasm/dist/blake3.umd.min.js').createBLAKE3(bits, key);

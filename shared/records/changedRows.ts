@@ -23,9 +23,9 @@ export class ChangedRows {
     this.#database = database;
     this.#columns = columns;
     // Different keys of a table must have different texts. JSON has no text for a bigint, so no key is a bigint.
-    database.function('note_changed_row', { varargs: true }, (table: unknown, ...key: unknown[]) => {
-      const rows = this.#rows.get(table as string) ?? new Map<string, RowKey>();
-      this.#rows.set(table as string, rows.set(JSON.stringify(key), key as RowKey));
+    database.function('note_changed_row', { varargs: true }, (table: string, ...key: SqlValue[]) => {
+      const rows = this.#rows.get(table) ?? new Map<string, RowKey>();
+      this.#rows.set(table, rows.set(JSON.stringify(key), key));
       return null;
     });
     for (const [name, sql] of this.#triggers()) database.exec(`CREATE TEMP TRIGGER ${name} ${sql}`);
@@ -72,11 +72,11 @@ export class TakenRows {
 
   /** The keys of a table whose key is one number. */
   numbersOf(table: string): readonly number[] {
-    return this.keysOf(table).map(([key]) => key as number);
+    return this.keysOf(table).map(([key]) => Number(key));
   }
 
   /** The keys of a table whose key is one text. */
   textsOf(table: string): readonly string[] {
-    return this.keysOf(table).map(([key]) => key as string);
+    return this.keysOf(table).map(([key]) => String(key));
   }
 }

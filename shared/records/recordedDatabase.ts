@@ -33,7 +33,10 @@ export class RecordedDatabase implements StoreDatabase {
     this.#file = file;
     this.#raw = raw;
     const columnsOf = (table: string): readonly string[] =>
-      (raw.pragma(`table_info(${table})`) as { name: string }[]).map(({ name }) => name);
+      raw
+        .prepare<[], { name: string }>(`PRAGMA table_info(${table})`)
+        .all()
+        .map(({ name }) => name);
     this.prepare = ((sql: string) => {
       const statement = raw.prepare(sql);
       if (statement.readonly) return statement;

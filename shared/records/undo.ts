@@ -33,8 +33,8 @@ export class RecordUndo {
     // Only with this setting do triggers fire for a row that is removed because another replaces it.
     database.pragma('recursive_triggers = ON');
     const options = { varargs: true, safeIntegers: true };
-    database.function('note_undo', options, (at: unknown, first: unknown, ...values: unknown[]) => {
-      this.#note(this.#noted[Number(at)], first, values as SqlValue[]);
+    database.function('note_undo', options, (at: bigint, first: unknown, ...values: SqlValue[]) => {
+      this.#note(this.#noted[Number(at)], first, values);
       return null;
     });
     const tables = database.prepare<[], string>("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all();

@@ -11,7 +11,9 @@
  *   EVENT-1  Writer and reader of an event agree on EVENT_VERSION.
  *   EVENT-2  An event has the length of its type.
  */
+
 import { assert } from '../base/assert.ts';
+import type { CloseReason } from '../base/codes.ts';
 import { CLIENT_ID_MAX_BYTES } from './commands.ts';
 import {
   type AnyLayout,
@@ -226,4 +228,9 @@ export function decodeEvents(words: Uint32Array, word: number, end: number): Eve
   const events: Event[] = [];
   for (let at = word; at < end; at += words[at] >>> 2) events.push(decodeEvent(words, at));
   return events;
+}
+
+/** Of the CLOSED event at `word`. */
+export function closeReasonAt(words: Uint32Array, word: number): CloseReason {
+  return words[word + EVENT.CLOSED.reason] as CloseReason;
 }

@@ -166,7 +166,7 @@ function layOut<F extends Fields, Type extends number>(
 ): Layout<F, Type> {
   const offsets: Record<string, number> = {};
   let end = 0;
-  for (const [field, { bytes, over }] of Object.entries(fields) as [string, Field & { over?: string }][]) {
+  for (const [field, { bytes, over }] of Object.entries<Field & { over?: string }>(fields)) {
     assert(/^[a-z]\w*$/.test(field), 'layout: names in capitals are facts about the record');
     if (over !== undefined) {
       assert(offsets[over] !== undefined, 'layout: an alias is of an earlier field');
@@ -249,7 +249,7 @@ export function decode<F extends Fields>(layout: Facts<F>, words: Uint32Array, w
 }
 
 function decodedFields(fields: Fields, offsets: Record<string, number>, unit: number) {
-  const all = Object.entries(fields) as [string, Field & { over?: string }][];
+  const all = Object.entries<Field & { over?: string }>(fields);
   const renamed = new Set(all.map(([, { over }]) => over));
   return all
     .filter(([name, { form }]) => form !== 'unused' && !renamed.has(name))

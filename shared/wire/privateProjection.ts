@@ -3,11 +3,11 @@
  * projector for events whose frames the gateway had not logged when a thread or the process died. Both use the
  * functions here, so an account gets the same frame from either.
  */
-import { type CloseReason, closedStatus, ORDER_STATUS, type OrderStatus, statusOfFills } from '../base/codes.ts';
+import { closedStatus, ORDER_STATUS, type OrderStatus, statusOfFills } from '../base/codes.ts';
 import { HASH_BYTES } from '../base/hex.ts';
 import { filledAmount, type OrderAmounts, ownTicks, remainingAmount } from '../base/orderMath.ts';
 import { kindOutcome, kindSide, kindTimeInForce } from './commands.ts';
-import { EVENT } from './events.ts';
+import { closeReasonAt, EVENT } from './events.ts';
 import {
   FILL_FRAME,
   PRIVATE_FRAME,
@@ -63,7 +63,7 @@ export function writeClosed(
   events: Uint32Array,
   event: number,
 ): void {
-  const reason = events[event + EVENT.CLOSED.reason] as CloseReason;
+  const reason = closeReasonAt(events, event);
   writeStatus(words, word, from, order, closedStatus(reason), reason);
 }
 

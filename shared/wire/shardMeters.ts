@@ -6,8 +6,10 @@
  *   buffer   the part of shard 0 | the part of shard 1 | …
  *   part     a histogram for each of HISTOGRAMS, a 64-bit cell for each of COUNTS, and one for each of MEMORY_KINDS
  */
+
 import { assert } from '../base/assert.ts';
 import { DURATION_BOUNDS_SEC, Histogram } from '../base/histogram.ts';
+import { recordOf } from '../base/namesOf.ts';
 import { MEMORY_KINDS, type ThreadMemory } from '../base/threadMemory.ts';
 
 const BATCH_BOUNDS: readonly number[] = [1, 2, 4, 8, 16, 32, 64];
@@ -80,7 +82,7 @@ export class ShardMeters {
   /** The memory of the checkpointer, which the shard's thread starts; null before. */
   get checkpointerMemory(): ThreadMemory | null {
     if (this.#memory[0] === 0) return null;
-    return Object.fromEntries(MEMORY_KINDS.map((kind, index) => [kind, this.#memory[index]])) as ThreadMemory;
+    return recordOf(MEMORY_KINDS, (_, index) => this.#memory[index]);
   }
 
   set checkpointerMemory(memory: ThreadMemory | null) {

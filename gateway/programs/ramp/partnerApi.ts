@@ -69,7 +69,7 @@ export class PartnerApi {
     if (!isLike(METHOD, method)) return refused('method');
     if (return_url !== null && !this.#isReturn(return_url)) return refused('return_url');
     // The URL as browsers write it: none of its characters means anything in a header.
-    const returnUrl = return_url === null ? null : new URL(return_url as string).href;
+    const returnUrl = return_url === null ? null : new URL(String(return_url)).href;
     const wish = { kind, reference, wallet: wallet.toLowerCase(), amountMicro, currency, method, returnUrl };
     const { token, expiresAtMs } = this.#desk.launch(wish);
     return jsonReply(201, { launch_url: new URL(`/launch/${token}`, this.#url).href, expires_at_ms: expiresAtMs });

@@ -56,11 +56,10 @@ function Reminders({ preferences, onChanged }: RemindersProps): VNode {
   const { reality_check_interval_minutes: reminder, session_timeout_minutes: session } = preferences;
   return html`
     <${Minutes} label="Remind me of the time every" off="never" choices=${REMINDERS} value=${reminder}
-      isDisabled=${action.isBusy} onChange=${(minutes: number | null) =>
-        save({ reality_check_interval_minutes: minutes as Preferences['reality_check_interval_minutes'] })} />
+      isDisabled=${action.isBusy} onChange=${(minutes: typeof reminder) =>
+        save({ reality_check_interval_minutes: minutes })} />
     <${Minutes} label="Sign me out after" off="never" choices=${SESSIONS} value=${session} isDisabled=${action.isBusy}
-      onChange=${(minutes: number | null) =>
-        save({ session_timeout_minutes: minutes as Preferences['session_timeout_minutes'] })} />
+      onChange=${(minutes: typeof session) => save({ session_timeout_minutes: minutes })} />
     <${Outcome} action=${action} />
   `;
 }

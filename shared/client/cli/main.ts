@@ -29,7 +29,7 @@ const terminal: Terminal = {
 const code = await runProgram(GROUPS, process.argv.slice(2), terminal);
 // A connection that is kept open for a next request does not hold up the end.
 process.stdout.write('', () => {
-  const { errored } = process.stdout as { errored?: NodeJS.ErrnoException | null };
+  const { errored }: { errored?: NodeJS.ErrnoException | null } = process.stdout;
   // A full disk has lost what was printed.
   process.exit(errored && errored.code !== 'EPIPE' ? EXIT.REFUSED : code);
 });

@@ -221,7 +221,7 @@ function defaultOf(spec: Command, name: string): unknown {
 
 function checkChoices(name: string, { choices, many }: OptionSpec, value: unknown): void {
   if (!many || choices === undefined) return;
-  const wrong = (value as string[]).find((word) => !choices.includes(word));
+  const wrong = [value].flat().find((word) => !choices.includes(String(word)));
   if (wrong !== undefined) throw new UsageError(`--${name} ${wrong}: it is one of ${choices.join(', ')}`);
 }
 
@@ -232,12 +232,17 @@ function globalFlags(options: Record<string, unknown>): GlobalFlags {
   }
   return {
     json: options['json'] === true,
-    profile: options['profile'] as string | undefined,
-    url: options['url'] as string | undefined,
-    as: options['as'] as string | undefined,
-    service: options['service'] as string | undefined,
+    profile: textIn(options, 'profile'),
+    url: textIn(options, 'url'),
+    as: textIn(options, 'as'),
+    service: textIn(options, 'service'),
     timeoutMs: Math.ceil(seconds * 1000),
   };
+}
+
+function textIn(options: Record<string, unknown>, name: string): string | undefined {
+  const value = options[name];
+  return typeof value === 'string' ? value : undefined;
 }
 
 async function runCommand(command: Command, given: Record<string, unknown>, context: Context): Promise<number> {

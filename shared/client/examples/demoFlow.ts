@@ -151,7 +151,7 @@ async function activeOf(client: ExchangeClient, marketIds: readonly string[]): P
 }
 
 function main(): void {
-  const demo = JSON.parse(readFileSync(process.argv[2], 'utf8')) as Demo;
+  const demo: Demo = JSON.parse(readFileSync(process.argv[2], 'utf8'));
   const { flow } = demo;
   if (flow === undefined) return;
   const { market_ids: marketIds, deeper = [], broad, takers, values: known = {} } = flow;

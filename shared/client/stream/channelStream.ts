@@ -43,8 +43,8 @@ export type CandlesOptions = Listening<CandleEvent> & {
 };
 
 export type ChannelHost = {
-  subscribeChannel(stream: AnyChannel): void;
-  leaveChannel(stream: AnyChannel): void;
+  subscribeChannel(stream: Channel): void;
+  leaveChannel(stream: Channel): void;
   read<T>(path: string): Promise<T>;
 };
 type Frame = MarketChangeFrame | TickerFrame | CandleFrame;
@@ -115,14 +115,14 @@ abstract class ChannelStream<E> implements AsyncIterable<E | Link> {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#feed.end();
-    this.host.leaveChannel(this as never);
+    this.host.leaveChannel(this);
   }
 
   fail(error: Error): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#feed.fail(error);
-    this.host.leaveChannel(this as never);
+    this.host.leaveChannel(this);
   }
 
   protected emit(event: E): void {
@@ -132,7 +132,7 @@ abstract class ChannelStream<E> implements AsyncIterable<E | Link> {
   /** Called when frames are missing. */
   protected resync(): void {
     this.#setLive(false);
-    this.host.subscribeChannel(this as never);
+    this.host.subscribeChannel(this);
   }
 
   #setLive(isLive: boolean): void {
@@ -307,4 +307,5 @@ export class CandlesStream extends ChannelStream<CandleEvent> {
   }
 }
 
-export type AnyChannel = MarketChanges | TickersStream | CandlesStream;
+/** A stream of any channel, without its events. */
+export type Channel = Omit<ChannelStream<unknown>, typeof Symbol.asyncIterator>;

@@ -184,7 +184,7 @@ export class StreamConnection {
     }
     let frame: StreamFrame;
     try {
-      frame = JSON.parse(String(data)) as StreamFrame;
+      frame = JSON.parse(String(data));
     } catch {
       this.drop('a frame is not JSON');
       return;

@@ -6,9 +6,9 @@ import { prepareRequest, type Signer } from '../request.ts';
 import { INSPECT, type Inspecting, shown } from '../shown.ts';
 import { type BookOptions, BookStream } from './bookStream.ts';
 import {
-  type AnyChannel,
   type CandlesOptions,
   CandlesStream,
+  type Channel,
   type ChannelHost,
   MarketChanges,
   type MarketChangesOptions,
@@ -47,7 +47,7 @@ type Request = {
   readonly user: UserStream | null;
   /** The `user_since` of a request for private events. */
   readonly since?: number | undefined;
-  readonly channel?: AnyChannel;
+  readonly channel?: Channel;
 };
 
 export class ExchangeStream {
@@ -60,7 +60,7 @@ export class ExchangeStream {
   /** Books to subscribe at the end of this turn of the event loop. */
   readonly #due = new Set<BookStream>();
   #user: UserStream | null = null;
-  readonly #channels = new Set<AnyChannel>();
+  readonly #channels = new Set<Channel>();
   readonly #channelHost: ChannelHost;
   #lastId = 0;
   /** Counts the connections. */
@@ -78,7 +78,7 @@ export class ExchangeStream {
         this.#channels.delete(channel);
         this.#connection.send({ channel: 'unsubscribe', data: { [channel.member]: channel.named() } });
       },
-      read: async (path) => (await sendRequest(addresses.current, prepareRequest('GET', path, undefined))) as never,
+      read: (path) => sendRequest(addresses.current, prepareRequest('GET', path, undefined)),
     };
     this.#connection = connect(options, {
       opened: () => this.#opened(),
@@ -152,7 +152,7 @@ export class ExchangeStream {
     return this.#openChannel(new CandlesStream(this.#channelHost, options));
   }
 
-  #openChannel<C extends AnyChannel>(channel: C): C {
+  #openChannel<C extends Channel>(channel: C): C {
     this.#assertOpen();
     const isTwice = [...this.#channels].some(({ member }) => member === channel.member && member !== 'candle');
     if (isTwice) throw new Error(`the channel ${channel.member} is open already`);
@@ -331,7 +331,7 @@ export class ExchangeStream {
     this.#request({ user: true, user_since, cancel_on_disconnect }, { books: [], user, since: user_since });
   }
 
-  #subscribeChannel(channel: AnyChannel): void {
+  #subscribeChannel(channel: Channel): void {
     if (!this.#connection.isOpen || !this.#channels.has(channel)) return;
     this.#request({ [channel.member]: channel.wanted() }, { books: [], user: null, channel });
   }

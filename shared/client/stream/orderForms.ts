@@ -101,7 +101,7 @@ const binary: Form = {
     const { action, order_hash, tombstone } = found as Record<string, never>;
     const options = optionsOf(headers);
     if (options === null) return null;
-    switch (action as string) {
+    switch (action) {
       case 'place':
         return ofOrder(
           payload as PlacementBody,

@@ -89,7 +89,7 @@ function Pending({ approval, operator, client, onDone }: PendingProps): VNode {
 
 /** The change in words. */
 function requestOf({ kind, request }: Approval): string {
-  const of = request as Record<string, unknown>;
+  const of: Record<string, unknown> = request;
   const { status, market_id, payouts, user_id, amount_usdc_micro, exchange_address, trade_id } = of;
   const { event_id, change, replaces } = of;
   if (kind === 'unwinding') return `trade ${trade_id}, which the contract refuses, is undone for both parties`;

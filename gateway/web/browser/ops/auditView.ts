@@ -38,7 +38,7 @@ export function AuditView({ client }: ViewProps): VNode {
     event.preventDefault();
     const fields = new FormData(event.currentTarget);
     const given = [...fields].filter(([, text]) => text !== '');
-    setFilter(Object.fromEntries(given) as Filter);
+    setFilter(Object.fromEntries(given));
     setCursors([]);
     setRound((before) => before + 1);
   };

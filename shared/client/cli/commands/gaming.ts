@@ -82,10 +82,10 @@ export const REMINDERS = [
     examples: ['reminders set --reality-check 60', 'reminders set --session-timeout off'],
     json: 'the answer of PUT /v1/user/rg/preferences',
     run: async (context, given) => {
-      const change = {
+      const change: Partial<Preferences> = {
         ...minutes('reality_check_interval_minutes', given['reality-check']),
         ...minutes('session_timeout_minutes', given['session-timeout']),
-      } as Partial<Preferences>;
+      };
       if (Object.keys(change).length === 0) throw new UsageError('give --reality-check or --session-timeout');
       const answer = await (await context.client()).gaming.setPreferences(change);
       return { value: answer, lines: reminderLines(answer) };

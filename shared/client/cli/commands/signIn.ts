@@ -125,7 +125,7 @@ async function keyFromInput({ terminal }: Context): Promise<Credentials> {
 
 function partsOf(text: string): (string | undefined)[] {
   try {
-    const { key_id, secret, passphrase } = JSON.parse(text) as Partial<KeptKey>;
+    const { key_id, secret, passphrase }: Partial<KeptKey> = JSON.parse(text);
     return [key_id, secret, passphrase];
   } catch {
     throw new UsageError('standard input is not JSON');

@@ -29,7 +29,7 @@ export function readDemo(environment: NodeJS.ProcessEnv): Demo | null {
     return null;
   }
   try {
-    return JSON.parse(text) as Demo;
+    return JSON.parse(text);
   } catch {
     throw new UsageError(`${path} is not JSON`);
   }

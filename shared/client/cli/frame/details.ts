@@ -17,7 +17,7 @@ export function detailsInWords(details: unknown): string[] {
   if (details === undefined || details === null) return [];
   if (typeof details !== 'object') return [String(details)];
   if (Array.isArray(details)) return details.flatMap(detailsInWords);
-  const { field, rule, expected, value, asset, ...others } = details as Record<string, unknown>;
+  const { field, rule, expected, value, asset, ...others }: Record<string, unknown> = { ...details };
   const unit = asset === undefined || asset === 'USDC' ? 'USDC' : `${asset} tokens`;
   const rows = Object.entries(others).map(([name, one]) => rowOf(name, one, unit));
   if (field === undefined) return rows;

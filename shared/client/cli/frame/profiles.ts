@@ -61,7 +61,7 @@ export function readProfiles(path: string | null): Profiles {
     throw new Error(`others may read ${path}: chmod 600 it, and replace the secrets in it`);
   }
   try {
-    const { current, profiles } = JSON.parse(readFileSync(path, 'utf8')) as Partial<Profiles>;
+    const { current, profiles }: Partial<Profiles> = JSON.parse(readFileSync(path, 'utf8'));
     if (typeof profiles === 'object' && profiles !== null) return { current: current ?? FIRST_PROFILE, profiles };
   } catch {
     // The error is reported below.

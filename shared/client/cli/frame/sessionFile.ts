@@ -78,7 +78,7 @@ export class SessionFile implements TokenStore {
       throw new Error(`others may read ${this.path}: remove it, and sign in again`);
     }
     try {
-      return JSON.parse(readFileSync(this.path, 'utf8')) as Kept;
+      return JSON.parse(readFileSync(this.path, 'utf8'));
     } catch {
       throw new Error(`${this.path} is damaged: remove it, and sign in again`);
     }
