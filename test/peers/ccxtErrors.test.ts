@@ -38,11 +38,12 @@ const EXPECTED: Readonly<Record<string, string>> = {
 };
 
 test('every error of shared/base/errors.ts becomes a class of CCXT', { skip: NO_CCXT }, async () => {
-  const { ccxt, pmx, errors } = await loadCcxt();
+  const { ccxt, pmx } = await loadCcxt();
   const exchange = new pmx({});
+  const byCode = exchange.errorsByCode();
   const seen: string[] = [];
   for (const [key, { code, status, message }] of Object.entries(ERRORS)) {
-    assert.ok(Object.hasOwn(errors.BY_CODE, code), `${code} has no class`);
+    assert.ok(Object.hasOwn(byCode, code), `${code} has no class`);
     const body = { error: message, code };
     const raise = (): void => exchange.handleErrors(status, '', '', 'POST', {}, JSON.stringify(body), body);
     assert.throws(raise, (error: Error) => {
@@ -60,13 +61,13 @@ test('every error of shared/base/errors.ts becomes a class of CCXT', { skip: NO_
   );
   const codes = new Set<string>(Object.values(ERRORS).map(({ code }) => code));
   assert.deepEqual(
-    Object.keys(errors.BY_CODE).filter((code) => !codes.has(code)),
+    Object.keys(byCode).filter((code) => !codes.has(code)),
     [],
     'no class for nothing',
   );
   const messages = new Set<string>(Object.values(ERRORS).map(({ message }) => message));
   assert.deepEqual(
-    Object.keys(errors.BY_MESSAGE).filter((text) => !messages.has(text)),
+    Object.keys(exchange.errorsByMessage()).filter((text) => !messages.has(text)),
     [],
   );
 });
@@ -74,9 +75,10 @@ test('every error of shared/base/errors.ts becomes a class of CCXT', { skip: NO_
 test('a NetworkError, which programs repeat, is only for refusals that a repeat may heal', {
   skip: NO_CCXT,
 }, async () => {
-  const { ccxt, errors } = await loadCcxt();
+  const { ccxt, pmx } = await loadCcxt();
+  const byCode = new pmx({}).errorsByCode();
   for (const { code, status } of Object.values(ERRORS)) {
-    const isNetwork = errors.BY_CODE[code].prototype instanceof ccxt.NetworkError;
+    const isNetwork = byCode[code].prototype instanceof ccxt.NetworkError;
     const mayHeal = status >= 500 || status === 429 || /^(?:IDEMPOTENCY_KEY_IN_PROGRESS|NONCE_BELOW_FLOOR)$/.test(code);
     assert.ok(!isNetwork || mayHeal, `${code} is no network error`);
     assert.ok(isNetwork || status < 500, `${code} of ${status} is one`);

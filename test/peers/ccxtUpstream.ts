@@ -1,31 +1,35 @@
 /**
  * The class of CCXT as one file, as CCXT's repository has a class of a prediction venue: `ts/src/prediction/pmx.ts`.
- * The parts are one class there, and what they import has its places there. Its routes are the file that CCXT's own
- * build writes, `abstract/prediction/pmx.ts`; this makes that one as well.
+ * The parts are one class there, written as CCXT's build wants it (ccxtDialect.ts), and what they import has its places
+ * there. Its routes are the file that CCXT's own build writes, `abstract/prediction/pmx.ts`; this makes that one as well.
  *
  *     node shared/run.mjs test/peers/ccxtUpstream.ts FOLDER
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { loadCcxt } from '../support/ccxtPeer.ts';
+import { foreignIn, inDialect } from './ccxtDialect.ts';
 
 const SOURCES = new URL('../../shared/client/ccxt/', import.meta.url);
-/** Below the class first: each part extends the one before. */
-const PARTS = ['errors', 'describe', 'requests', 'markets', 'quotes', 'account', 'trading', 'pmx'] as const;
-const CLASS = /^(\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?export (?:default |abstract )*class \w+ extends \w+ \{\n/m;
-const TYPES = ['Balances', 'Dict', 'Int', 'Num', 'OrderSide', 'OrderType', 'Str', 'Strings'] as const;
+/** In the order that CCXT's own classes have. */
+const PARTS = ['describe', 'errors', 'requests', 'markets', 'quotes', 'account', 'trading', 'streams', 'pmx'] as const;
+const CLASS = /^export (?:default |abstract )*class \w+ extends \w+ \{\n/m;
+const TYPES = ['Dict', 'Int', 'Num', 'OrderSide', 'OrderType', 'Str', 'Strings'] as const;
 
-function upstreamClass(): string {
-  const parts = PARTS.map((name) => partOf(readFileSync(new URL(`${name}.ts`, SOURCES), 'utf8')));
-  const lines = [
-    ...importsOf(parts.map(({ head, body }) => head + body).join('\n')),
-    '// biome-ignore lint/suspicious/noExplicitAny: a structure as the base class returns it',
-    'type Unified = any;',
-    ...parts.map(({ head }) => head),
-    'export default class pmx extends Exchange {',
-    ...parts.map(({ body }) => body),
-    '}',
-  ];
-  return `${lines.filter((text) => text.trim() !== '').join('\n')}\n`;
+async function upstreamClass(): Promise<string> {
+  const bodies = PARTS.map((name) => bodyOf(readFileSync(new URL(`${name}.ts`, SOURCES), 'utf8')));
+  const source = `export default class pmx extends Exchange {\n${bodies.join('\n\n')}\n}\n`;
+  const foreign = await foreignIn(source);
+  if (foreign.length > 0) throw new Error(`CCXT's build does not take ${foreign.join(', ')}`);
+  const { ccxt } = await loadCcxt();
+  const overridden = new Set<string>();
+  for (let base = ccxt.PredictionExchange.prototype; base !== Object.prototype; base = Object.getPrototypeOf(base)) {
+    for (const name of Object.getOwnPropertyNames(base)) overridden.add(name);
+  }
+  const text = await inDialect(source, overridden);
+  const line = '// ---------------------------------------------------------------------------';
+  const head = [line, '', ...importsOf(text), '', line, '', '/**', ' * @class pmx', ' * @augments Exchange', ' */'];
+  return `${head.join('\n')}\n${text}`;
 }
 
 function upstreamRoutes(): string {
@@ -41,15 +45,14 @@ function upstreamRoutes(): string {
   return `${[...head, renamed.trim(), 'export default pmx;'].join('\n')}\n`;
 }
 
-function partOf(source: string): { readonly head: string; readonly body: string } {
-  const text = withoutImports(source).replaceAll(/^export (?=const|type|function)/gm, '');
-  const opening = CLASS.exec(text);
-  if (opening === null) return { head: text, body: '' };
+/** What stands between the brackets of the class. In one class a method that a later part has is just there. */
+function bodyOf(source: string): string {
+  const opening = CLASS.exec(source);
+  if (opening === null) throw new Error(`no class begins in ${source.slice(0, 200)}`);
   const start = opening.index + opening[0].length;
-  const end = text.indexOf('\n}\n', start);
-  const head = text.slice(0, opening.index) + (opening[1] ?? '') + text.slice(end + '\n}\n'.length);
-  // In one class a method that a later part has is just there.
-  return { head, body: text.slice(start, end).replaceAll(/^ +protected abstract .*;$/gm, '') };
+  const end = source.indexOf('\n}\n', start);
+  if (source.slice(end + '\n}\n'.length).trim() !== '') throw new Error('something stands after the class');
+  return source.slice(start, end).replaceAll(/\n\n(?: +\/\*\*.*\*\/\n)? +abstract .*;$/gm, '');
 }
 
 function withoutImports(source: string): string {
@@ -72,15 +75,15 @@ function importsOf(text: string): string[] {
     `import { TICK_SIZE } from '../base/functions/number.js';`,
     `import { Precise } from '../base/Precise.js';`,
     `import { ArrayCache, ArrayCacheByOutcomeById } from '../base/ws/Cache.js';`,
-    `import { ${list(errors)} } from '../base/errors.js';`,
     `import type { ${list(TYPES)} } from '../base/types.js';`,
+    `import { ${list(errors)} } from '../base/errors.js';`,
   ];
 }
 
 /** Writes both files below a folder that stands for `ts/src`. */
-export function writeUpstream(folder: string): void {
+export async function writeUpstream(folder: string): Promise<void> {
   for (const [path, text] of [
-    ['prediction', upstreamClass()],
+    ['prediction', await upstreamClass()],
     ['abstract/prediction', upstreamRoutes()],
   ] as const) {
     mkdirSync(join(folder, path), { recursive: true });
@@ -88,4 +91,4 @@ export function writeUpstream(folder: string): void {
   }
 }
 
-if (import.meta.main) writeUpstream(process.argv[2] ?? 'ccxt-upstream');
+if (import.meta.main) await writeUpstream(process.argv[2] ?? 'ccxt-upstream');

@@ -8,9 +8,8 @@ import { pathToFileURL } from 'node:url';
 import { type Json, ROOT } from './server.ts';
 
 const PEERS = `${ROOT}test/peers/`;
-const FOLDER = `${ROOT}shared/client/ccxt/`;
 /** The class as one file, where a test has made that. */
-const CLASS = process.env['CCXT_CLASS'] ?? `${FOLDER}pmx.ts`;
+const CLASS = process.env['CCXT_CLASS'] ?? `${ROOT}shared/client/ccxt/pmx.ts`;
 export const NO_CCXT = existsSync(`${PEERS}node_modules/ccxt`)
   ? false
   : 'ccxt is not installed: npm ci --prefix test/peers';
@@ -23,14 +22,8 @@ if (NO_CCXT === false) {
 }
 
 /** By variables: the types of CCXT are not there where it is not installed. */
-export async function loadCcxt(): Promise<{ ccxt: Json; pmx: Json; errors: Json; description: Json }> {
+export async function loadCcxt(): Promise<{ ccxt: Json; pmx: Json }> {
   const name: string = 'ccxt';
-  const of = (path: string): Promise<Json> => import(pathToFileURL(path).href);
-  const [ccxt, { default: pmx }, errors, description] = await Promise.all([
-    import(name),
-    of(CLASS),
-    of(`${FOLDER}errors.ts`),
-    of(`${FOLDER}describe.ts`),
-  ]);
-  return { ccxt, pmx, errors, description };
+  const [ccxt, { default: pmx }] = await Promise.all([import(name), import(pathToFileURL(CLASS).href)]);
+  return { ccxt, pmx };
 }

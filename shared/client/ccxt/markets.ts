@@ -7,52 +7,93 @@
  * and sets `precision`, `limits` and `tickSize`; every method that places an order calls it, and so does fetchOutcome.
  */
 import { Requests } from './requests.ts';
-import { ArgumentsRequired, BadSymbol, type Dict, Precise, type Str, type Unified } from './upstream.ts';
-
-const PAGE = 100;
+import { ArgumentsRequired, BadSymbol, type Dict, type Int, Precise, type Str, type Unified } from './upstream.ts';
 
 export abstract class MarketsOf extends Requests {
-  /** All by pages, newest first, up to `limit`; `params.search` and `params.status` select. */
+  /** All by pages, newest first, up to `limit`; `params.query` and `params.status` select. */
   async fetchMarkets(params: Dict = {}): Promise<Unified[]> {
-    const most = this.safeInteger(params, 'limit', this.safeInteger(this.options, 'fetchMarketsLimit', 1000))!;
-    const queries = this.parseSearchQueries(params);
-    const rest = this.omit(params, ['limit', 'query', 'queries']);
-    const search = queries.length > 0 ? { search: queries.join(' ') } : {};
+    const most = this.safeInteger(params, 'limit', this.safeInteger(this.options, 'fetchMarketsLimit', 1000));
+    const query = this.extend(this.searchOf(params), this.omit(params, ['limit', 'query', 'queries']));
     const markets: Dict[] = [];
+    let left = most;
     let cursor: Str;
-    do {
-      const page = cursor === undefined ? {} : { cursor };
-      const request = { limit: Math.min(PAGE, most - markets.length), ...search, ...page };
-      const answer = await this.publicGetMarkets(this.extend(request, rest));
-      for (const raw of this.safeList(answer, 'markets', [])!) markets.push(this.parseMarket(raw));
+    while (left > 0) {
+      const request: Dict = { limit: Math.min(100, left) };
+      if (cursor !== undefined) {
+        request['cursor'] = cursor;
+      }
+      const answer = await this.publicGetMarkets(this.extend(request, query));
+      const rows = this.safeList(answer, 'markets', []);
+      for (const raw of rows) {
+        markets.push(this.parseMarket(raw));
+      }
       cursor = this.safeString(answer, 'next_cursor');
-    } while (cursor !== undefined && markets.length < most);
+      const found = markets.length;
+      left = cursor === undefined ? 0 : most - found;
+    }
     return markets;
+  }
+
+  searchOf(params: Dict): Dict {
+    const queries = this.parseSearchQueries(params);
+    const count = queries.length;
+    return count > 0 ? { search: queries.join(' ') } : {};
   }
 
   /** Returns any, as the base class has a market of crypto here. */
   parseMarket(raw: Dict): Unified {
-    const id = this.safeString(raw, 'id')!;
-    const market = this.slugToMarketSymbol(undefined, this.safeString(raw, 'title')) + this.endOf(id);
+    const id = this.safeString(raw, 'id', '');
+    const title = this.safeString(raw, 'title');
+    const market = `${this.slugToMarketSymbol(undefined, title)}_${id.slice(-8).toUpperCase()}`;
     const status = this.safeString(raw, 'status');
-    const payouts = this.safeList(raw, 'payouts');
-    const [created, end] = ['created_at', 'trading_ends_at'].map((name) => this.parse8601(this.safeString(raw, name)));
-    const outcomes = [0, 1].map((index) => this.parseOutcome(raw, market, index));
-    const won = outcomes.find((outcome) => outcome['winner'] === true);
+    const created = this.parse8601(this.safeString(raw, 'created_at'));
+    const end = this.parse8601(this.safeString(raw, 'trading_ends_at'));
+    const yes = this.parseOutcome(raw, market, 0);
+    const no = this.parseOutcome(raw, market, 1);
+    let won: Str;
+    if (yes['winner'] === true) {
+      won = yes['outcome'];
+    } else if (no['winner'] === true) {
+      won = no['outcome'];
+    }
     const fee = this.parseNumber(Precise.stringDiv(this.safeString(raw, 'fee_bps', '0'), '10000'));
     return {
-      ...{ id, market, event: this.safeString(raw, 'event_id'), info: raw, outcomes },
-      ...{ marketType: 'binary', executionModel: 'clob', collateral: 'USDC', type: 'prediction', prediction: true },
-      ...{ spot: false, margin: false, swap: false, future: false, option: false, contract: false },
-      ...{ base: market, baseId: id, quote: 'USDC', quoteId: 'USDC', maker: fee, taker: fee, percentage: true },
-      ...{ tierBased: false, feeSide: 'get', fees: { trading: fee, resolution: this.parseNumber('0') } },
-      title: this.safeString(raw, 'title'),
+      id,
+      market,
+      event: this.safeString(raw, 'event_id'),
+      info: raw,
+      outcomes: [yes, no],
+      marketType: 'binary',
+      executionModel: 'clob',
+      collateral: 'USDC',
+      type: 'prediction',
+      prediction: true,
+      spot: false,
+      margin: false,
+      swap: false,
+      future: false,
+      option: false,
+      contract: false,
+      base: market,
+      baseId: id,
+      quote: 'USDC',
+      quoteId: 'USDC',
+      maker: fee,
+      taker: fee,
+      percentage: true,
+      tierBased: false,
+      feeSide: 'get',
+      fees: { trading: fee, resolution: this.parseNumber('0') },
+      title,
       description: this.safeString(raw, 'description'),
       active: status === 'active',
       closed: status !== 'active' && status !== 'pending',
-      resolved: payouts !== undefined,
-      resolvedOutcome: won === undefined ? undefined : this.safeString(won, 'outcome'),
-      ...{ created, createdDatetime: this.iso8601(created), end, endDatetime: this.iso8601(end) },
+      resolved: this.safeList(raw, 'payouts') !== undefined,
+      resolvedOutcome: won,
+      created,
+      createdDatetime: this.iso8601(created),
+      end,
+      endDatetime: this.iso8601(end),
       volume: this.safeNumber(raw, 'total_volume'),
       openInterest: this.safeNumber(raw, 'open_interest'),
       resolutionSource: this.safeString(raw, 'resolution_source'),
@@ -61,23 +102,29 @@ export abstract class MarketsOf extends Requests {
     };
   }
 
-  private endOf(id: string): string {
-    return `_${id.slice(-8).toUpperCase()}`;
-  }
-
-  private parseOutcome(raw: Dict, market: string, index: number): Dict {
-    const label = this.safeString(this.safeList(raw, 'outcomes', []), index, index === 0 ? 'Yes' : 'No');
-    const words = this.slugToOutcomeSymbol(undefined, market, label);
+  parseOutcome(raw: Dict, market: string, index: number): Dict {
+    const usual = index === 0 ? 'Yes' : 'No';
+    const label = this.safeString(this.safeList(raw, 'outcomes', []), index, usual);
+    const words = this.slugToOutcomeSymbol(undefined, market, label).split(':');
     const payouts = this.safeList(raw, 'payouts');
-    const paid = payouts === undefined ? undefined : this.fromUnits(this.safeString(payouts, index));
+    let paid: Str;
+    let winner: Unified;
+    if (payouts !== undefined) {
+      paid = this.fromUnits(this.safeString(payouts, index));
+      winner = paid === '1';
+    }
+    const place = this.numberToString(index) as string;
     return {
-      outcome: `${market}:${words.slice(words.indexOf(':') + 1)}`,
+      outcome: `${market}:${words[1]}`,
       outcomeId: this.safeString(raw, index === 0 ? 'yes_token_id' : 'no_token_id'),
-      ...{ label, market, marketId: this.safeString(raw, 'id'), event: this.safeString(raw, 'event_id') },
-      price: this.safeNumber(this.safeDict(raw, 'current_prices', {}), index.toString()),
+      label,
+      market,
+      marketId: this.safeString(raw, 'id'),
+      event: this.safeString(raw, 'event_id'),
+      price: this.safeNumber(this.safeDict(raw, 'current_prices', {}), place),
       active: this.safeString(raw, 'status') === 'active',
-      winner: paid === undefined ? undefined : paid === '1',
-      settleFraction: paid === undefined ? undefined : this.parseNumber(paid),
+      winner,
+      settleFraction: this.parseNumber(paid),
       info: { market_id: this.safeString(raw, 'id'), outcome_index: index },
     };
   }
@@ -93,108 +140,180 @@ export abstract class MarketsOf extends Requests {
   }
 
   /** One request for each market, once: a market keeps its grid for ever. */
-  async loadTerms(market: Str): Promise<Dict> {
-    const known: Unified = this.market(market!);
-    if (known['tickSize'] !== undefined) return known;
+  async loadTerms(market: string): Promise<Dict> {
+    const known: Unified = this.market(market);
+    if (this.safeNumber(known, 'tickSize') !== undefined) {
+      return known;
+    }
     const answer = await this.publicGetMarketDataIdTickSize({ id: known['id'] });
-    const [tick, lot] = [this.safeString(answer, 'tick_size'), this.safeString(answer, 'lot_size_atomic')];
-    const precision = { amount: this.parseNumber(this.fromUnits(lot)), price: this.parseNumber(tick) };
+    const tick = this.safeString(answer, 'tick_size');
+    const lot = this.fromUnits(this.safeString(answer, 'lot_size_atomic'));
+    const precision = { amount: this.parseNumber(lot), price: this.parseNumber(tick) };
     known['precision'] = precision;
     known['limits'] = this.limitsOf(tick, this.fromUnits(this.safeString(answer, 'min_order_size_atomic')));
-    known['tickSize'] = precision.price;
-    for (const outcome of this.safeList(known, 'outcomes', [])!) outcome['precision'] = precision;
+    known['tickSize'] = precision['price'];
+    const outcomes = this.safeList(known, 'outcomes', []);
+    for (const outcome of outcomes) {
+      outcome['precision'] = precision;
+    }
     return known;
   }
 
   /** The market, outcome and place of an outcome, with the grid of its market. */
   async termsOf(outcome: Str): Promise<Dict> {
-    const found = await this.loadOutcome(outcome!);
-    await this.loadTerms(this.safeString(found, 'market'));
+    const found = await this.loadOutcome(outcome);
+    await this.loadTerms(found['market']);
     return found;
   }
 
   /** Adds markets to those that are known, so that their handles work at once. */
-  protected keepMarkets(rows: readonly Dict[]): void {
-    const byHandle: Dict = this.extend({}, this.markets ?? {});
-    for (const row of rows) byHandle[row['market']] ??= row;
-    this.setMarkets(Object.values(byHandle));
+  keepMarkets(rows: Dict[]): void {
+    const byHandle: Dict = {};
+    const known = this.markets === undefined ? [] : this.toArray(this.markets);
+    const all = this.arrayConcat(known, rows);
+    for (const row of all) {
+      const handle = row['market'];
+      if (!(handle in byHandle)) {
+        byHandle[handle] = row;
+      }
+    }
+    this.setMarkets(this.toArray(byHandle));
   }
 
   /** Rows of an account name markets by id, also those that are not listed any more. */
-  protected async loadMarketsOf(rows: readonly Dict[]): Promise<void> {
-    const ids = new Set(rows.map((row) => this.safeString(row, 'market_id')));
-    const missing = [...ids].filter((id) => id !== undefined && this.markets_by_id?.[id] === undefined);
-    const found = await Promise.all(missing.map((id) => this.publicGetMarketsId({ id })));
-    if (found.length > 0) this.keepMarkets(found.map((raw) => this.parseMarket(raw)));
+  async loadMarketsOf(rows: Dict[]): Promise<void> {
+    const seen: Dict = {};
+    const promises: Promise<Dict>[] = [];
+    for (const row of rows) {
+      const id = this.safeString(row, 'market_id');
+      if (id !== undefined && !(id in seen) && this.safeList(this.markets_by_id, id) === undefined) {
+        seen[id] = true;
+        promises.push(this.publicGetMarketsId({ id }));
+      }
+    }
+    const answers = await Promise.all(promises);
+    const markets: Dict[] = [];
+    for (const raw of answers) {
+      markets.push(this.parseMarket(raw));
+    }
+    const found = markets.length;
+    if (found > 0) {
+      this.keepMarkets(markets);
+    }
   }
 
   /** The outcome of a row; its market is loaded (loadMarketsOf). */
-  protected outcomeAt(marketId: Str, index: Str): Dict {
-    const known: Unified = this.markets_by_id?.[marketId!]?.[0];
-    const outcome = known === undefined ? undefined : this.safeDict(known['outcomes'], Number(index));
-    return outcome ?? this.safeOutcome(undefined);
+  outcomeAt(marketId: Str, index: Int): Dict {
+    const markets = this.safeList(this.markets_by_id, marketId, []);
+    const outcomes = this.safeList(this.safeDict(markets, 0, {}), 'outcomes', []);
+    const outcome = this.safeDict(outcomes, index);
+    return outcome === undefined ? this.safeOutcome(undefined) : outcome;
   }
 
-  protected identityOf(outcome: Dict): Dict {
-    const { outcome: handle, outcomeId, label, market, event } = outcome;
-    return { outcome: handle, outcomeId, label, market, event };
+  identityOf(outcome: Dict): Dict {
+    return {
+      outcome: this.safeString(outcome, 'outcome'),
+      outcomeId: this.safeString(outcome, 'outcomeId'),
+      label: this.safeString(outcome, 'label'),
+      market: this.safeString(outcome, 'market'),
+      event: this.safeString(outcome, 'event'),
+    };
   }
 
   /** By its handle or the id of its token: the words of a handle find its market, an id is looked up in the list. */
   async fetchOutcome(outcome: string): Promise<Unified> {
-    const words = this.outcomeSearchQuery(outcome.replace(/_[0-9A-F]{8}(?=:|$)/, ''));
-    const search = words === undefined ? {} : { query: words };
-    this.keepMarkets(await this.fetchMarkets(search));
-    if (!this.hasOutcome(outcome)) throw new BadSymbol(`${this.id} does not have outcome ${outcome}`);
+    const parts = outcome.split(':');
+    const words = parts[0].split('_');
+    // The last of them is the end of the id of its market, which is no word of its title.
+    words.pop();
+    const search = this.outcomeSearchQuery(words.join('_'));
+    const query: Dict = {};
+    if (search !== undefined) {
+      query['query'] = search;
+    }
+    this.keepMarkets(await this.fetchMarkets(query));
+    if (!this.hasOutcome(outcome)) {
+      throw new BadSymbol(`${this.id} does not have outcome ${outcome}`);
+    }
     const found = this.safeOutcome(outcome);
-    await this.loadTerms(this.safeString(found, 'market'));
+    await this.loadTerms(found['market']);
     return this.safeOutcome(outcome);
   }
 
   /** With their markets. `params`: query, status (`active`, `upcoming`, `live`, `ended`, `all`), category, limit. */
   async fetchEvents(params: Dict = {}): Promise<Unified[]> {
     const slug = this.safeString2(params, 'slug', 'eventId');
-    if (slug !== undefined) return [await this.fetchEvent(slug)];
-    const queries = this.parseSearchQueries(params);
+    if (slug !== undefined) {
+      return [await this.fetchEvent(slug)];
+    }
     const rest = this.omit(params, ['query', 'queries', 'tags', 'searchIn', 'sort', 'limit']);
-    const limit = this.safeInteger(params, 'limit', PAGE)!;
-    const search = queries.length > 0 ? { search: queries.join(' ') } : {};
-    const answer = await this.publicGetEventsBrowse(this.extend({ limit, ...search }, rest));
-    const events = this.safeList(answer, 'events', [])!.map((raw: Dict) => this.parseEvent(raw));
+    const request = this.extend({ limit: this.safeInteger(params, 'limit', 100) }, this.searchOf(params));
+    const answer = await this.publicGetEventsBrowse(this.extend(request, rest));
+    const rows = this.safeList(answer, 'events', []);
+    const events: Dict[] = [];
+    for (const raw of rows) {
+      events.push(this.parseEvent(raw));
+    }
+    const queries = this.parseSearchQueries(params);
     return this.keepEvents(this.applyEventFetchParams(events, this.omit(params, ['status']), queries));
   }
 
   /** @param id the slug, or the id of an event that fetchEvents has shown. */
   async fetchEvent(id: string, _params: Dict = {}): Promise<Unified> {
-    if (id === undefined) throw new ArgumentsRequired(`${this.id} fetchEvent() requires a slug`);
+    if (id === undefined) {
+      throw new ArgumentsRequired(`${this.id} fetchEvent() requires a slug`);
+    }
     const known = this.safeDict(this.events, id);
     const slug = known === undefined ? id : this.safeString(known, 'slug');
-    const [event] = this.keepEvents([this.parseEvent(await this.publicGetEventsSlugView({ slug }))]);
-    return event;
+    const raw = await this.publicGetEventsSlugView({ slug });
+    const events = this.keepEvents([this.parseEvent(raw)]);
+    return events[0];
   }
 
-  private keepEvents(events: Unified[]): Unified[] {
+  keepEvents(events: Unified[]): Unified[] {
     this.setEvents(events);
-    this.keepMarkets(events.flatMap((event) => event['markets']));
+    let markets: Dict[] = [];
+    for (const event of events) {
+      markets = this.arrayConcat(markets, event['markets']);
+    }
+    this.keepMarkets(markets);
     return events;
   }
 
   parseEvent(raw: Dict): Unified {
-    const groups = this.safeList(raw, 'market_groups', [])!;
-    const rows = this.safeList(raw, 'markets') ?? groups.flatMap((group: Dict) => group['markets']);
-    const [id, slug, status] = ['id', 'slug', 'status'].map((name) => this.safeString(raw, name));
-    const created = this.parse8601(this.safeString(raw, 'created_at'));
+    const groups = this.safeList(raw, 'market_groups', []);
+    let rows = this.safeList(raw, 'markets');
+    if (rows === undefined) {
+      rows = [];
+      for (const group of groups) {
+        rows = this.arrayConcat(rows, this.safeList(group, 'markets', []));
+      }
+    }
+    const markets: Dict[] = [];
+    for (const row of rows) {
+      markets.push(this.parseMarket(row));
+    }
+    const id = this.safeString(raw, 'id');
+    const status = this.safeString(raw, 'status');
     const category = this.safeString(raw, 'category');
+    const created = this.parse8601(this.safeString(raw, 'created_at'));
     return {
-      ...{ id, slug, event: id, category, tags: category === undefined ? [] : [category] },
+      id,
+      slug: this.safeString(raw, 'slug'),
+      event: id,
+      category,
+      tags: category === undefined ? [] : [category],
       title: this.safeString(raw, 'title'),
       description: this.safeString(raw, 'description'),
-      markets: rows.map((row: Dict) => this.parseMarket(row)),
+      markets,
       mutuallyExclusive: this.safeBool(raw, 'external_event_mutually_exclusive'),
       active: status === 'upcoming' || status === 'live',
       resolved: status === 'ended' || status === 'cancelled',
       volume: this.safeNumber(raw, 'total_volume'),
-      ...{ created, createdDatetime: this.iso8601(created), image: this.safeString(raw, 'image_url'), info: raw },
+      created,
+      createdDatetime: this.iso8601(created),
+      image: this.safeString(raw, 'image_url'),
+      info: raw,
     };
   }
 }

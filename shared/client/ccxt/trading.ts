@@ -7,6 +7,7 @@ import { AccountOf } from './account.ts';
 import {
   ArgumentsRequired,
   type Dict,
+  type Int,
   InvalidOrder,
   type Num,
   type OrderSide,
@@ -16,21 +17,8 @@ import {
   type Unified,
 } from './upstream.ts';
 
-const SENT_TIMES_IN_FORCE: Readonly<Record<string, string>> = {
-  GTC: 'GTC',
-  GTD: 'GTD',
-  FOK: 'FOK',
-  IOC: 'FAK',
-  FAK: 'FAK',
-  PO: 'GTC',
-};
-/** `params` that are fields of an order here; others are refused, as an order with `postonly` would take. */
-const PARAMS = ['timeInForce', 'postOnly', 'expiration', 'nonce', 'clientOrderId', 'selfTradePrevention', 'orderGroup'];
-
-type Wanted = { outcome: Str; type: OrderType; side: OrderSide; amount: Num; price?: Num; params?: Dict };
-
 export abstract class Trading extends AccountOf {
-  /** @param params as in PARAMS; `expiration` is in Unix seconds and makes the order GTD. */
+  /** @param params as in conditionsOf; `expiration` is in Unix seconds and makes the order GTD. */
   async createOrder(
     outcome: string,
     type: OrderType,
@@ -39,8 +27,9 @@ export abstract class Trading extends AccountOf {
     price: Num = undefined,
     params: Dict = {},
   ): Promise<Unified> {
-    const body = await this.orderBody({ outcome, type, side, amount, price, params });
-    return this.parsePlaced(await this.privatePostOrders(body), body, type);
+    const body = await this.orderBody(outcome, type, side, amount, price, params);
+    const answer = await this.privatePostOrders(body);
+    return this.parsePlaced(answer, body, type);
   }
 
   /** In one request, at most fifteen. An order that is refused has the status `rejected`, and its reason in `info`. */
@@ -48,21 +37,32 @@ export abstract class Trading extends AccountOf {
     const bodies: Dict[] = [];
     for (const order of orders) {
       const all = this.extend(params, this.safeDict(order, 'params', {}));
-      bodies.push(await this.orderBody(this.extend(order, { params: all })));
+      const outcome = this.safeString(order, 'outcome', '');
+      const type = this.safeString(order, 'type', '');
+      const side = this.safeString(order, 'side', '');
+      const price = this.safeNumber(order, 'price');
+      bodies.push(await this.orderBody(outcome, type, side, this.safeNumber(order, 'amount'), price, all));
     }
     const answer = await this.privatePostOrdersBatch({ orders: bodies });
-    return this.safeList(answer, 'results', [])!.map((row: Dict) => {
-      const index = this.safeInteger(row, 'index')!;
-      if (row['status'] === 'success') return this.parsePlaced(row['response'], bodies[index], orders[index].type);
-      this.forgetTerms(this.safeString(row, 'code'));
-      return this.rejected(row, bodies[index]);
-    });
+    const rows = this.safeList(answer, 'results', []);
+    const placed: Dict[] = [];
+    for (const row of rows) {
+      const index = this.safeInteger(row, 'index', 0);
+      if (this.safeString(row, 'status') === 'success') {
+        const type = this.safeString(orders[index], 'type', '');
+        placed.push(this.parsePlaced(this.safeDict(row, 'response', {}), bodies[index], type));
+      } else {
+        this.forgetTerms(this.safeString(row, 'code'));
+        placed.push(this.parseRejected(row, bodies[index]));
+      }
+    }
+    return placed;
   }
 
-  private rejected(info: Dict, body: Dict): Unified {
-    const found = this.outcomeAt(body['market_id'], body['outcome_index'].toString());
+  parseRejected(info: Dict, body: Dict): Unified {
+    const found = this.outcomeAt(body['market_id'], this.safeInteger(body, 'outcome_index'));
     const clientOrderId = this.safeString(body, 'client_order_id');
-    return this.safePredictionOrder({ ...this.identityOf(found), status: 'rejected', clientOrderId, info });
+    return this.safePredictionOrder(this.extend(this.identityOf(found), { status: 'rejected', clientOrderId, info }));
   }
 
   /** The order keeps its place in the queue if it becomes smaller at the same price. It has a new id. */
@@ -75,8 +75,9 @@ export abstract class Trading extends AccountOf {
     price: Num = undefined,
     params: Dict = {},
   ): Promise<Unified> {
-    const body = await this.orderBody({ outcome, type, side, amount, price, params });
-    return this.parsePlaced(await this.privatePutOrdersHashAmend({ hash: id, new_order: body }), body, type);
+    const body = await this.orderBody(outcome, type, side, amount, price, params);
+    const answer = await this.privatePutOrdersHashAmend({ hash: id, new_order: body });
+    return this.parsePlaced(answer, body, type);
   }
 
   async cancelOrder(id: string, _outcome: Str = undefined, params: Dict = {}): Promise<Unified> {
@@ -87,112 +88,189 @@ export abstract class Trading extends AccountOf {
   /** An order that could not be cancelled has no status, and its reason in `info`. */
   async cancelOrders(ids: string[], _outcome: Str = undefined, params: Dict = {}): Promise<Unified[]> {
     const answer = await this.privateDeleteOrdersBatch(this.extend({ order_hashes: ids }, params));
-    return this.safeList(answer, 'results', [])!.map((row: Dict) => {
-      const status = row['status'] === 'cancelled' ? 'canceled' : undefined;
-      return this.safePredictionOrder({ id: this.safeString(row, 'order_hash'), status, info: row });
-    });
+    const rows = this.safeList(answer, 'results', []);
+    const orders: Dict[] = [];
+    for (const row of rows) {
+      const status = this.safeString(row, 'status') === 'cancelled' ? 'canceled' : undefined;
+      orders.push(this.safePredictionOrder({ id: this.safeString(row, 'order_hash'), status, info: row }));
+    }
+    return orders;
   }
 
   /** All of the account, or of one outcome. The exchange says how many there were, and not which. */
   async cancelAllOrders(outcome: Str = undefined, params: Dict = {}): Promise<Unified[]> {
+    let info: Dict = {};
     if (outcome === undefined) {
-      return [this.safePredictionOrder({ info: await this.privateDeleteOrdersCancelAll(params) })];
+      info = await this.privateDeleteOrdersCancelAll(params);
+    } else {
+      const found = await this.loadOutcome(outcome);
+      info = await this.privateDeleteOrdersCancelMarket(this.extend(found['info'], params));
     }
-    const { market_id, outcome_index } = (await this.loadOutcome(outcome))['info'];
-    const request = this.extend({ market_id, outcome_index }, params);
-    return [this.safePredictionOrder({ info: await this.privateDeleteOrdersCancelMarket(request) })];
+    return [this.safePredictionOrder({ info })];
   }
 
   /** A whole signed order, as its route takes it. */
-  private async orderBody({ outcome, type, side, amount, price, params = {} }: Wanted): Promise<Dict> {
-    for (const name of Object.keys(params)) {
-      if (!PARAMS.includes(name)) throw new InvalidOrder(`${this.id} an order has no ${name}`);
+  async orderBody(
+    outcome: string,
+    type: OrderType,
+    side: OrderSide,
+    amount: Num,
+    price: Num,
+    params: Dict,
+  ): Promise<Dict> {
+    if (type !== 'limit' && type !== 'market') {
+      throw new InvalidOrder(`${this.id} there are no orders of type ${type}`);
     }
-    if (type !== 'limit' && type !== 'market') throw new InvalidOrder(`${this.id} there are no orders of type ${type}`);
-    if (side !== 'buy' && side !== 'sell') throw new InvalidOrder(`${this.id} a side is buy or sell`);
+    if (side !== 'buy' && side !== 'sell') {
+      throw new InvalidOrder(`${this.id} a side is buy or sell`);
+    }
     const conditions = this.conditionsOf(type, params);
     const found = await this.termsOf(outcome);
-    const { market_id, outcome_index } = found['info'];
+    const marketId = found['info']['market_id'];
     const scaled = this.priceOf(found, type, side, price);
-    const tokens = this.amountToPredictionPrecision(found['outcome'], this.amountOf(amount))!;
-    const [quantity, notional] = [this.toUnits(tokens), this.toUnits(Precise.stringMul(tokens, scaled)!)];
+    const tokens = this.amountToPredictionPrecision(found['outcome'], this.amountOf(amount));
+    const quantity = this.toUnits(tokens);
+    const notional = this.toUnits(Precise.stringMul(tokens, scaled));
     const isBuy = side === 'buy';
     const order = {
-      ...{ market_id, token_id: found['outcomeId'], outcome_index, side: isBuy ? 'BUY' : 'SELL' },
-      ...{ maker_amount: isBuy ? notional : quantity, taker_amount: isBuy ? quantity : notional },
-      ...{ fee_rate_bps: await this.feeRateOf(market_id), min_taker_net: '0' },
+      market_id: marketId,
+      token_id: found['outcomeId'],
+      outcome_index: found['info']['outcome_index'],
+      side: isBuy ? 'BUY' : 'SELL',
+      maker_amount: isBuy ? notional : quantity,
+      taker_amount: isBuy ? quantity : notional,
+      fee_rate_bps: await this.feeRateOf(marketId),
+      min_taker_net: '0',
       nonce: this.safeInteger(params, 'nonce', 0),
-      ...conditions,
     };
-    return this.signOrder(order, await this.signingDomain());
+    const domain = await this.signingDomain();
+    return this.signOrder(this.extend(order, conditions), domain);
   }
 
-  private amountOf(amount: Num): number {
-    if (amount === undefined) throw new ArgumentsRequired(`${this.id} an order requires an amount`);
-    if (!(amount > 0)) throw new InvalidOrder(`${this.id} an amount is more than 0`);
+  amountOf(amount: Num): number {
+    if (amount === undefined) {
+      throw new ArgumentsRequired(`${this.id} an order requires an amount`);
+    }
+    if (!(amount > 0)) {
+      throw new InvalidOrder(`${this.id} an amount is more than 0`);
+    }
     return amount;
   }
 
   /** In text, on the grid. */
-  private priceOf(outcome: Dict, type: OrderType, side: OrderSide, price: Num): string {
-    const market: Unified = this.market(outcome['market']);
-    const { min, max } = market['limits']['price'];
+  priceOf(outcome: Dict, type: OrderType, side: OrderSide, price: Num): Str {
+    const market = this.market(outcome['market']);
+    const limits = this.safeDict(this.safeDict(market, 'limits', {}), 'price', {});
+    const least = this.safeString(limits, 'min', '');
+    const most = this.safeString(limits, 'max', '');
     if (price === undefined) {
-      if (type !== 'market') throw new ArgumentsRequired(`${this.id} a limit order requires a price`);
-      return this.numberToString(side === 'buy' ? max : min)!;
+      if (type !== 'market') {
+        throw new ArgumentsRequired(`${this.id} a limit order requires a price`);
+      }
+      return side === 'buy' ? most : least;
     }
-    if (!(price >= min && price <= max)) throw new InvalidOrder(`${this.id} prices are from ${min} to ${max}`);
     const given = this.numberToString(price);
-    const onGrid = this.priceToPredictionPrecision(outcome['outcome'], price)!;
+    if (!(price > 0) || Precise.stringLt(given, least) || Precise.stringGt(given, most)) {
+      throw new InvalidOrder(`${this.id} prices are from ${least} to ${most}`);
+    }
+    const onGrid = this.priceToPredictionPrecision(outcome['outcome'], price);
     if (!Precise.stringEq(given, onGrid)) {
-      throw new InvalidOrder(`${this.id} ${given} is no price of this market: its step is ${min}`);
+      throw new InvalidOrder(`${this.id} ${given} is no price of this market: its step is ${least}`);
     }
     return onGrid;
   }
 
-  private conditionsOf(type: OrderType, params: Dict): Dict {
-    const expiration = this.safeInteger(params, 'expiration', 0)!;
-    const usual = type === 'market' ? 'IOC' : expiration > 0 ? 'GTD' : 'GTC';
-    const given = this.safeStringUpper(params, 'timeInForce', usual)!;
-    const time_in_force = SENT_TIMES_IN_FORCE[given];
-    if (time_in_force === undefined) throw new InvalidOrder(`${this.id} there is no timeInForce ${given}`);
-    if (type === 'market' && time_in_force !== 'FAK' && time_in_force !== 'FOK') {
+  /** The `params` that are fields of an order here; others are refused, as an order with `postonly` would take. */
+  fieldNames(): Dict {
+    return {
+      timeInForce: 'time_in_force',
+      postOnly: 'post_only',
+      expiration: 'expiration',
+      nonce: 'nonce',
+      clientOrderId: 'client_order_id',
+      selfTradePrevention: 'self_trade_prevention',
+      orderGroup: 'order_group',
+    };
+  }
+
+  conditionsOf(type: OrderType, params: Dict): Dict {
+    const fields = this.fieldNames();
+    const conditions: Dict = {};
+    const names = Object.keys(params);
+    for (const name of names) {
+      if (!(name in fields)) {
+        throw new InvalidOrder(`${this.id} an order has no ${name}`);
+      }
+      if (params[name] !== undefined) {
+        conditions[fields[name]] = params[name];
+      }
+    }
+    const expiration = this.safeInteger(params, 'expiration', 0);
+    let usual = 'GTC';
+    if (type === 'market') {
+      usual = 'IOC';
+    } else if (expiration > 0) {
+      usual = 'GTD';
+    }
+    const given = this.safeStringUpper(params, 'timeInForce', usual);
+    const sent = { GTC: 'GTC', GTD: 'GTD', FOK: 'FOK', IOC: 'FAK', FAK: 'FAK', PO: 'GTC' };
+    const timeInForce = this.safeString(sent, given);
+    if (timeInForce === undefined) {
+      throw new InvalidOrder(`${this.id} there is no timeInForce ${given}`);
+    }
+    if (type === 'market' && timeInForce !== 'FAK' && timeInForce !== 'FOK') {
       throw new InvalidOrder(`${this.id} a market order does not rest: it is IOC or FOK`);
     }
-    const conditions: Dict = { time_in_force, expiration };
+    conditions['time_in_force'] = timeInForce;
+    conditions['expiration'] = expiration;
     conditions['post_only'] = given === 'PO' || this.safeBool(params, 'postOnly', false);
-    const texts = { clientOrderId: 'client_order_id', orderGroup: 'order_group' };
-    for (const [name, field] of Object.entries({ ...texts, selfTradePrevention: 'self_trade_prevention' })) {
-      if (params[name] !== undefined) conditions[field] = params[name];
-    }
     return conditions;
   }
 
   /** As the exchange requires it in the signature; kept until it refuses it. */
-  private async feeRateOf(id: string): Promise<number> {
-    this.options['feeRates'] ??= {};
-    const rates: Unified = this.options['feeRates'];
-    rates[id] ??= this.safeInteger(await this.privateGetMarketDataIdFeeRate({ id }), 'maker_fee_bps');
-    return rates[id];
+  async feeRateOf(id: string): Promise<Int> {
+    const rates = this.safeDict(this.options, 'feeRates', {});
+    const known = this.safeInteger(rates, id);
+    if (known !== undefined) {
+      return known;
+    }
+    const answer = await this.privateGetMarketDataIdFeeRate({ id });
+    const rate = this.safeInteger(answer, 'maker_fee_bps');
+    this.options['feeRates'] = this.extend(this.safeDict(this.options, 'feeRates', {}), this.pairOf(id, rate));
+    return rate;
+  }
+
+  pairOf(name: string, value: Unified): Dict {
+    const pair: Dict = {};
+    pair[name] = value;
+    return pair;
   }
 
   /** The answer says what became of the order, the body what it was. */
-  private parsePlaced(answer: Dict, body: Dict, type: OrderType): Unified {
-    const fills = this.safeList(answer, 'fills') ?? this.toArray(this.safeValue(answer, 'matches', []));
-    let [tokens, paid] = ['0', '0'];
+  parsePlaced(answer: Dict, body: Dict, type: OrderType): Unified {
+    const fills = this.safeList2(answer, 'fills', 'matches', []);
+    let tokens: Str = '0';
+    let paid: Str = '0';
     for (const fill of fills) {
-      tokens = Precise.stringAdd(tokens, this.safeString(fill, 'token_quantity_atomic'))!;
-      paid = Precise.stringAdd(paid, this.safeString(fill, 'notional_usdc_micro'))!;
+      tokens = Precise.stringAdd(tokens, this.safeString(fill, 'token_quantity_atomic'));
+      paid = Precise.stringAdd(paid, this.safeString(fill, 'notional_usdc_micro'));
     }
-    const [quantity, notional] =
-      body['side'] === 'BUY'
-        ? [body['taker_amount'], body['maker_amount']]
-        : [body['maker_amount'], body['taker_amount']];
-    const isDead = this.safeString(answer, 'remaining_status') === 'cancelled';
+    let quantity = body['maker_amount'];
+    let notional = body['taker_amount'];
+    if (body['side'] === 'BUY') {
+      quantity = body['taker_amount'];
+      notional = body['maker_amount'];
+    }
+    let status = this.safeString(answer, 'status');
+    if (this.safeString(answer, 'remaining_status') === 'cancelled') {
+      status = 'cancelled';
+    }
     const row = this.extend(body, answer, {
-      ...{ type, price: Precise.stringDiv(notional, quantity), filled_token_quantity_atomic: tokens },
+      type,
+      status,
+      price: Precise.stringDiv(notional, quantity),
+      filled_token_quantity_atomic: tokens,
       average_fill_price: tokens === '0' ? undefined : Precise.stringDiv(paid, tokens),
-      status: isDead ? 'cancelled' : this.safeString(answer, 'status'),
     });
     return this.extend(this.parsePredictionOrder(row), { info: answer });
   }

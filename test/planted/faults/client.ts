@@ -4,16 +4,16 @@ import type { Fault } from './fault.ts';
 export const CLIENT_FAULTS: readonly Fault[] = [
   {
     name: 'the class of CCXT goes on with its book where a frame is missing',
-    file: 'shared/client/ccxt/pmx.ts',
-    search: "if (frame['sequence'] !== levels.sequence + 1) {",
-    replace: "if (frame['sequence'] < levels.sequence + 1) {",
+    file: 'shared/client/ccxt/streams.ts',
+    search: "if (sequence !== this.sum(levels['sequence'], 1)) {",
+    replace: "if (sequence < this.sum(levels['sequence'], 1)) {",
     caughtBy: 'test/peers/ccxtPaths.test.ts',
   },
   {
     name: 'a private socket of the class of CCXT begins with the present when it comes back',
     file: 'shared/client/ccxt/pmx.ts',
-    search: '{ user_since: this.userSequence }',
-    replace: '{}',
+    search: "data['user_since'] = sequence;",
+    replace: '',
     caughtBy: 'test/peers/ccxtPaths.test.ts',
   },
   {
