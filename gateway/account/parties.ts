@@ -21,10 +21,12 @@ export const TRADE = select(
   'maker_account',
   'maker_side',
   'maker_outcome',
+  'maker_fee',
   'taker_order_id',
   'taker_account',
   'taker_side',
   'taker_outcome',
+  'taker_fee',
   'matched_ms',
   'after_us',
 );

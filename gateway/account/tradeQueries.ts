@@ -5,7 +5,7 @@
 import type Database from 'better-sqlite3';
 import { type SettlementStatus, SIDE, SIDE_NAMES } from '../../shared/base/codes.ts';
 import { fillTime } from '../../shared/base/fillTimes.ts';
-import { bytesToUuid } from '../../shared/base/hex.ts';
+import { bytesToUuid, toHex } from '../../shared/base/hex.ts';
 import { mulSafe } from '../../shared/base/int.ts';
 import { ownTicks } from '../../shared/base/orderMath.ts';
 import { tickToPrice8 } from '../../shared/base/units.ts';
@@ -52,7 +52,18 @@ export type TradeRecord = Readonly<{
   settlement_status: SettlementStatus;
   matched_at: string;
 }> &
-  (Party | NoParty);
+  (Party | NoParty) &
+  OwnPart;
+
+/** The account's own order and fee, null with the fields of its party. */
+type OwnPart = Readonly<{
+  order_hash: string | null;
+  fee_amount: string | null;
+  fee_asset: 'USDC' | 'TOKEN' | null;
+}>;
+
+/** With the hash of the account's own order. */
+type ListedRow = TradeRow & { readonly own_hash: Uint8Array | null };
 
 /** The first version of the list. */
 export type LegacyTradeRecord = Readonly<{
@@ -87,6 +98,10 @@ const SPAN = `id >= @firstId AND id < @beforeId AND (id >= @surelyId OR ${FILLED
       AND (@takerSides >> taker_side) & 1`;
 const OF_ACCOUNT = `${SPAN} AND (@market = ${ALL_MARKETS} OR market = @market)`;
 
+/** Null for an order that read.db does not have. */
+const OWN_HASH =
+  '(SELECT hash FROM orders AS own WHERE own.id = iif(taker_account = @account, taker_order_id, maker_order_id))';
+
 /**
  * By account there are two scans, newest first, each along its own index; a trade with oneself is found only by the
  * first. By market there is one scan.
@@ -102,9 +117,9 @@ const WALKS = {
 } as const;
 
 /** Writes the rows of a page once all of them are known. */
-type Show<T> = (rows: readonly TradeRow[]) => (row: TradeRow) => T;
+type Show<T> = (rows: readonly ListedRow[]) => (row: ListedRow) => T;
 type Reader = (parameters: ListParameters) => Pages;
-type Pages = { readonly rows: TradeRow[]; readonly counted: number };
+type Pages = { readonly rows: ListedRow[]; readonly counted: number };
 
 export class TradeQueries {
   readonly #market: (uuid: Uint8Array | null) => MarketFilter | undefined;
@@ -160,8 +175,8 @@ export class TradeQueries {
 }
 
 function reader(db: Database.Database, walks: string): Reader {
-  const list = db.prepare<[ListParameters], TradeRow>(`
-    SELECT ${TRADE.sql}, ${MARKET.sql}
+  const list = db.prepare<[ListParameters], ListedRow>(`
+    SELECT ${TRADE.sql}, ${MARKET.sql}, ${OWN_HASH} AS own_hash
     FROM (${walks} ORDER BY id DESC LIMIT @limit OFFSET @offset) AS page
       CROSS JOIN trades ON trades.id = page.id CROSS JOIN markets USING (market)
     ORDER BY page.id DESC`);
@@ -182,7 +197,7 @@ function positionOf({ id }: TradeRow): Position {
 }
 
 /** One fill as one of its parties sees it. */
-function tradeRecord(row: TradeRow, account: number, settlement_status: SettlementStatus): TradeRecord {
+function tradeRecord(row: ListedRow, account: number, settlement_status: SettlementStatus): TradeRecord {
   const party = partyOf(row, roleOf(row, account));
   const takerTicks = ownTicks(row.taker_outcome, row.yes_ticks, row.ticks_per_unit);
   return {
@@ -196,8 +211,19 @@ function tradeRecord(row: TradeRow, account: number, settlement_status: Settleme
     outcome_index: row.taker_outcome,
     role: party.party_order_id === null ? null : roleOf(row, account),
     ...party,
+    ...ownPart(row, party),
     settlement_status,
     matched_at: fillTime(row.matched_ms, row.after_us),
+  };
+}
+
+function ownPart(row: ListedRow, { party_side, party_order_id }: Party | NoParty): OwnPart {
+  if (party_side === null) return { order_hash: null, fee_amount: null, fee_asset: null };
+  const isTaker = party_order_id === bytesToUuid(row.taker_order_id);
+  return {
+    order_hash: row.own_hash === null ? null : toHex(row.own_hash),
+    fee_amount: String(isTaker ? row.taker_fee : row.maker_fee),
+    fee_asset: party_side === 'BUY' ? 'TOKEN' : 'USDC',
   };
 }
 

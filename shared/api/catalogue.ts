@@ -29,7 +29,7 @@ const MARKET_FIELDS = {
   type: 'object',
   additionalProperties: false,
   properties: {
-    id: described(UUID, 'The key of the market; absent: it follows from external_source and external_event_id.'),
+    id: described(UUID, 'Of the market; absent: by external_source and external_event_id.'),
     event_slug: { type: ['string', 'null'], maxLength: 100, examples: ['who-wins'] },
     ...NEW_MARKET.properties,
     status: described(MARKET_PATCH.properties.status, 'How a new market opens: draft, pending or active.'),

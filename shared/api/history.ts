@@ -21,7 +21,7 @@ import { arrayOf, described, type FromSchema, inUnit, object, orNull, type Query
 export const USER_ORDER = object(
   {
     ...ORDER_FIELDS,
-    initial_limit_notional_usdc_micro: described(orNull(UNITS), 'The USDC amount that was signed, not what was paid.'),
+    initial_limit_notional_usdc_micro: described(orNull(UNITS), 'USDC as signed, not as paid.'),
     filled_limit_notional_usdc_micro: orNull(UNITS),
     remaining_limit_notional_usdc_micro: orNull(UNITS),
     updated_at: described(TIME, 'Of the last fill or the close.'),
@@ -69,6 +69,9 @@ export const USER_TRADE = object({
   outcome_index: described(OUTCOME_INDEX, 'The outcome of the taker.'),
   role: orNull({ type: 'string', enum: ['taker', 'maker'] }),
   ...PARTY_FIELDS,
+  order_hash: orNull(HASH),
+  fee_amount: orNull(UNITS),
+  fee_asset: orNull({ type: 'string', enum: ['USDC', 'TOKEN'] }),
   settlement_status: SETTLEMENT_STATUS,
   matched_at: FILL_TIME,
 });
@@ -80,11 +83,11 @@ export const TRADE_SETTLEMENT = object({
   trade_id: UUID,
   settlement_status: SETTLEMENT_STATUS,
   history: described(arrayOf(object({ status: SETTLEMENT_STATUS, at: TIME })), 'The oldest first.'),
-  batch_id: described(orNull(HASH), 'Of the batch that has the trade; null while none has it, and without a chain.'),
-  transaction_hash: described(orNull(HASH), 'Of the transaction with this batch, once it is in a block.'),
+  batch_id: described(orNull(HASH), 'Of the batch that has the trade, if any.'),
+  transaction_hash: described(orNull(HASH), 'Of its transaction, once in a block.'),
   block_number: orNull({ type: 'integer', minimum: 0, examples: [64_000_000] }),
-  reason: described(orNull(TEXT), 'Why the contract refused it, or why it is tried again.'),
-  unwound_at: described(orNull(TIME), 'A trade that has failed was undone at this time.'),
+  reason: described(orNull(TEXT), 'Why it was refused, or is tried again.'),
+  unwound_at: described(orNull(TIME), 'When a failed trade was undone.'),
 });
 export type TradeSettlement = FromSchema<typeof TRADE_SETTLEMENT>;
 
@@ -113,8 +116,8 @@ export const ACTIVITY = object({
   trade_id: described(orNull(UUID), 'Of a fill.'),
   side: SIDE_FIELD,
   outcome_index: OUTCOME_INDEX,
-  price: described(PRICE, 'Of a fill its price, otherwise that which was signed; of the outcome of the order.'),
-  quantity_atomic: described(UNITS, 'Tokens of the order when it was placed, of the fill, or left when it ended.'),
+  price: described(PRICE, 'Of a fill its own, else the signed one, of the outcome of the order.'),
+  quantity_atomic: described(UNITS, 'Tokens when placed, of the fill, or left at the end.'),
   reason: described(orNull({ type: 'string', enum: CLOSE_REASON_NAMES }), 'Why the order ended.'),
   created_at: TIME,
   ...PARTY_FIELDS,
@@ -145,7 +148,7 @@ export const USER_ORDERS_QUERY = {
       examples: ['open,filled'],
     },
     side: described(SIDE_FIELD, 'Only orders of this side.'),
-    outcome: described({ type: 'integer', minimum: OUTCOME.YES, maximum: OUTCOME.NO }, 'Only orders for this outcome.'),
+    outcome: described({ type: 'integer', minimum: OUTCOME.YES, maximum: OUTCOME.NO }, 'Only of this outcome.'),
     since: SINCE,
     sort: described(
       { type: 'string', enum: ['created_at', 'updated_at'], default: 'updated_at' },
@@ -160,7 +163,7 @@ export const USER_ORDERS_QUERY = {
 export const USER_TRADES_QUERY = {
   type: 'object',
   properties: {
-    market_id: described(UUID, 'Only those in this market.'),
+    market_id: described(UUID, 'Only of this market.'),
     side: described(SIDE_FIELD, 'The side of the taker.'),
     since: SINCE,
     limit: { type: 'integer', minimum: 1, maximum: 100, default: HISTORY_LIMIT },
@@ -171,7 +174,7 @@ export const USER_TRADES_QUERY = {
 
 export const LEGACY_USER_TRADES_QUERY = {
   type: 'object',
-  properties: { market_id: described(UUID, 'Only those in this market.'), limit: LARGE_LIMIT, offset: HISTORY_OFFSET },
+  properties: { market_id: described(UUID, 'Only of this market.'), limit: LARGE_LIMIT, offset: HISTORY_OFFSET },
 } as const;
 
 export const USER_ACTIVITY_QUERY = {

@@ -3,7 +3,7 @@ import { COUNT, HANDLE, TEXT, TIME, USD, UUID } from './fields.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 
 const DOLLAR_NUMBER = { type: 'number', examples: [1234.5] } as const;
-const FRACTION = described({ type: 'number', examples: [0.125] }, 'A signed fraction: 0.125 is 12.5 % more.');
+const FRACTION = described({ type: 'number', examples: [0.125] }, '0.125 is 12.5 % more.');
 export const PULSE = object({
   volume_24h_delta_pct: FRACTION,
   volume_24h_delta: FRACTION,
@@ -25,7 +25,7 @@ export type Pulse = FromSchema<typeof PULSE>;
 
 export const SPOTLIGHT_QUERY = {
   type: 'object',
-  properties: { window: described({ type: 'string', enum: ['7d'], default: '7d' }, 'The time that is counted.') },
+  properties: { window: described({ type: 'string', enum: ['7d'], default: '7d' }, 'What counts.') },
 } as const;
 export const SPOTLIGHT = object({
   window: { const: '7d' },
@@ -39,7 +39,7 @@ export type LeaderboardWindow = (typeof LEADERBOARD_WINDOWS)[number];
 export const LEADERBOARD_QUERY = {
   type: 'object',
   properties: {
-    window: described({ type: 'string', enum: LEADERBOARD_WINDOWS, default: '7d' }, 'The time that is counted.'),
+    window: described({ type: 'string', enum: LEADERBOARD_WINDOWS, default: '7d' }, 'What counts.'),
     limit: { type: 'integer', minimum: 1, maximum: 100, default: 10 },
   },
 } as const;

@@ -22,7 +22,7 @@ export const ACCOUNT_MOVEMENT = object({
     { type: 'string', enum: ['pending', 'completed'], examples: ['completed'] },
     'A withdrawal is pending until a block of the chain has paid it; everything else is completed.',
   ),
-  settlement_status: described(SETTLEMENT_STATUS, 'How far the chain has followed; without a chain it is settled.'),
+  settlement_status: described(SETTLEMENT_STATUS, 'How far the chain is; settled without one.'),
   tx_hash: described(orNull(HASH), 'The transaction on the chain, once a block has it.'),
   created_at: TIME,
 });

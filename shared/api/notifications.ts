@@ -26,7 +26,7 @@ export const NOTIFICATIONS_QUERY = {
 export type NotificationsQuery = QueryOf<typeof NOTIFICATIONS_QUERY>;
 
 export const NOTIFICATION = object({
-  id: described(UUID, 'Of the order, the market or the movement that it is about; of a notice its own.'),
+  id: described(UUID, 'Of the order, market or movement; of a notice its own.'),
   type: { type: 'string', enum: NOTIFICATION_TYPES },
   title: { type: 'string', examples: ['Order filled'] },
   body: { ...TEXT, examples: ['Bought 5 Yes at 0.65: Will it rain tomorrow?'] },

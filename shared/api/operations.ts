@@ -12,7 +12,7 @@ export const HISTOGRAM = object({
   counts: described(arrayOf(COUNT), 'By bucket since the start; the last one is above all bounds.'),
   sum: { type: 'number', examples: [1.5] },
 });
-const BOUNDS = described(arrayOf({ type: 'number', examples: [0.001] }), 'Upper bounds of the buckets, ascending.');
+const BOUNDS = described(arrayOf({ type: 'number', examples: [0.001] }), 'Upper ends of the buckets.');
 
 export const SHARD_STATE = object({
   shard: SHARD,

@@ -5,7 +5,7 @@ import { arrayOf, described, type FromSchema, object, type QueryOf } from './sch
 const REBATE_BPS = { type: 'integer', minimum: 0, maximum: 10_000, examples: [2500] } as const;
 const PER_PAGE = described({ type: 'integer', minimum: 1, maximum: 100, default: 20 }, 'So many rows at most.');
 const PAGES = {
-  page: described({ type: 'integer', minimum: 1, maximum: 100_000, default: 1 }, 'The number of the page, from 1 on.'),
+  page: described({ type: 'integer', minimum: 1, maximum: 100_000, default: 1 }, 'From 1 on.'),
   per_page: PER_PAGE,
 } as const;
 const PAGE = { total: COUNT, page: COUNT, per_page: COUNT } as const;

@@ -9,7 +9,7 @@ const HISTORY_INTERVALS = ['1m', '5m', '1h', '1d'] as const;
 export const PRICE_HISTORY_QUERY = {
   type: 'object',
   properties: {
-    interval: described({ type: 'string', enum: HISTORY_INTERVALS, default: '1h' }, 'How far the points are apart.'),
+    interval: described({ type: 'string', enum: HISTORY_INTERVALS, default: '1h' }, 'Between two points.'),
   },
 } as const;
 

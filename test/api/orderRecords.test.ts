@@ -135,6 +135,11 @@ describe('the past of an account', () => {
       [seen!.role, seen!.party_order_id, seen!.notional_usdc_micro, seen!.amount],
       ['maker', resting.order_id, '6500000', '3500000'],
     );
+    assert.deepEqual(
+      [seen!.order_hash, seen!.fee_amount, seen!.fee_asset],
+      [resting.order_hash, '50000', 'TOKEN'],
+      'the order and the fee of its own',
+    );
     await assertSettlement(alice, seen!);
     const stranger = await makeTrader(server);
     for (const id of [seen!.id, seen!.market_id, 'x']) {

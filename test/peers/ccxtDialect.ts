@@ -143,8 +143,8 @@ function writeLoop(node: Json, put: Put, { loops }: Around): void {
   const list = node.expression.text;
   const name = node.initializer.declarations[0].name.text;
   const indent = ' '.repeat(columnOf(node) + 2);
-  const head = `for (let ${index} = 0; ${index} < ${list}.length; ${index}++) {\n${indent}const ${name} = ${list}[${index}];`;
-  put(node.getStart(), head, node.statement.getStart() + 1);
+  const head = `for (let ${index} = 0; ${index} < ${list}.length; ${index}++) {`;
+  put(node.getStart(), `${head}\n${indent}const ${name} = ${list}[${index}];`, node.statement.getStart() + 1);
 }
 
 function columnOf(node: Json): number {

@@ -184,6 +184,7 @@ test('trades, positions, balances, tickers, books and candles agree', { skip, ..
   });
   shapes.assertTrade(exchange, mine);
   assert.deepEqual([mine.side, mine.price, mine.amount, mine.takerOrMaker], ['buy', 0.45, 12, 'taker']);
+  assert.deepEqual([mine.order, mine.fee], [bought.id, { cost: 0.06, currency: yes }]);
   const candles = await eventually('a candle', async () => {
     const rows: Json[] = await open.fetchOHLCV(no, '1h');
     return rows.length === 1 && rows;

@@ -1,7 +1,8 @@
 /**
  * The class of CCXT as one file, as CCXT's repository has a class of a prediction venue: `ts/src/prediction/pmx.ts`.
  * The parts are one class there, written as CCXT's build wants it (ccxtDialect.ts), and what they import has its places
- * there. Its routes are the file that CCXT's own build writes, `abstract/prediction/pmx.ts`; this makes that one as well.
+ * there. Its routes are the file that CCXT's own build writes, `abstract/prediction/pmx.ts`; this makes that one as
+ * well.
  *
  *     node shared/run.mjs test/peers/ccxtUpstream.ts FOLDER
  */
@@ -45,7 +46,7 @@ function upstreamRoutes(): string {
   return `${[...head, renamed.trim(), 'export default pmx;'].join('\n')}\n`;
 }
 
-/** What stands between the brackets of the class. In one class a method that a later part has is just there. */
+/** This is between the brackets of the class. In one class a method that a later part has is just there. */
 function bodyOf(source: string): string {
   const opening = CLASS.exec(source);
   if (opening === null) throw new Error(`no class begins in ${source.slice(0, 200)}`);

@@ -98,12 +98,17 @@ export class HistoryOracle {
       const at = fill.time;
       const price = digits8((this.#ticks(fill, taker.outcome) * 100_000_000n) / unit);
       const party = this.#party(fill, account);
+      const isTaker = taker.event.account === account;
+      const own = isTaker ? taker : fill.maker;
       const first = { outcome: taker.outcome, price, quantity: tokens, side: taker.side, tx_signature: null };
       const second = {
         ...{ taker_order_id: taker.id, maker_order_id: fill.maker.id, price },
         amount: taker.side === 'BUY' ? String(BigInt(fill.event.lots) * this.#ticks(fill, taker.outcome)) : tokens,
         ...{ taker_side: taker.side, outcome_index: taker.outcome },
-        role: taker.event.account === account ? 'taker' : 'maker',
+        role: isTaker ? 'taker' : 'maker',
+        order_hash: `0x${Buffer.from(own.event.hash).toString('hex')}`,
+        fee_amount: String(isTaker ? fill.event.takerFee : fill.event.makerFee),
+        fee_asset: own.side === 'BUY' ? 'TOKEN' : 'USDC',
         ...{ settlement_status: 'settled', matched_at: at },
       };
       const row = { ...of, ...(isLegacy ? { ...first, created_at: at } : second), ...party };

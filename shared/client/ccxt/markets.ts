@@ -113,7 +113,7 @@ export abstract class MarketsOf extends Requests {
       paid = this.fromUnits(this.safeString(payouts, index));
       winner = paid === '1';
     }
-    const place = this.numberToString(index) as string;
+    const place: Unified = this.numberToString(index);
     return {
       outcome: `${market}:${words[1]}`,
       outcomeId: this.safeString(raw, index === 0 ? 'yes_token_id' : 'no_token_id'),

@@ -56,7 +56,7 @@ export abstract class Requests extends Described {
   keyHeaders(method: string, target: string, body: string): Dict {
     this.checkRequiredCredentials();
     const difference = this.safeInteger(this.options, 'timeDifference', 0);
-    const timestamp = this.numberToString(this.parseToInt((this.milliseconds() - difference) / 1000)) as string;
+    const timestamp: Unified = this.numberToString(this.parseToInt((this.milliseconds() - difference) / 1000));
     const nonce = this.requestNonce();
     const bodyHash = this.hash(this.encode(body), sha256, 'hex');
     const text = ['v2', timestamp, nonce, method, target, bodyHash].join('\n');
@@ -81,8 +81,8 @@ export abstract class Requests extends Described {
 
   /** Makes two orders that are alike in everything else two orders. */
   orderSalt(): string {
-    const time = this.numberToString(this.milliseconds()) as string;
-    const chance = this.numberToString(this.randNumber(15)) as string;
+    const time: Unified = this.numberToString(this.milliseconds());
+    const chance: Unified = this.numberToString(this.randNumber(15));
     return time + chance;
   }
 
@@ -154,7 +154,7 @@ export abstract class Requests extends Described {
 
   /** "12.5" tokens or USDC are 12500000 units; InvalidOrder if it is no whole number of them. */
   toUnits(amount: Str): string {
-    const units = Precise.stringMul(amount, '1000000') as string;
+    const units: Unified = Precise.stringMul(amount, '1000000');
     if (units.indexOf('.') >= 0) {
       throw new InvalidOrder(`${this.id} ${amount} has more than 6 decimals`);
     }

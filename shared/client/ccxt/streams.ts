@@ -1,5 +1,5 @@
 /**
- * What can be watched of markets. Frames come on a socket without credentials. A frame out of sequence, or a book whose
+ * Books and trades of markets are watched on a socket without credentials. A frame out of sequence, or a book whose
  * checksum differs, rejects with a ChecksumError, and the next call subscribes anew.
  *
  * What is kept of frames is in `options`, as everywhere in CCXT: `bookLevels` has the sequence of each market, and the

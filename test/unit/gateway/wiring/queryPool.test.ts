@@ -51,6 +51,7 @@ const queries = new QueryPool({ ...shared, progress: progressBuffer });
 const catalog = { byIndex: () => ({ details: { outcomes: ['Rain', 'Sun'] } }) as never };
 const routes = historyRoutes({ queries, catalog });
 const STRANGER = { lane: '192.0.2.1', isGone: false };
+const hexOf = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`;
 const hashes: Uint8Array[] = [];
 let script: JournalScript;
 let projector: Projector;
@@ -182,7 +183,7 @@ async function orders(account: number, query = ''): Promise<number[]> {
   assert.equal(status, 200, JSON.stringify(body));
   return (body['orders'] as Json[]).map((row) => {
     const hash = String(row['order_hash']);
-    return hashes.findIndex((known) => known !== undefined && `0x${Buffer.from(known).toString('hex')}` === hash);
+    return hashes.findIndex((known) => known !== undefined && hexOf(known) === hash);
   });
 }
 
@@ -381,6 +382,7 @@ describe('the trades of an account', () => {
       party_side: 'BUY',
       party_outcome_index: OUTCOME.NO,
       notional_usdc_micro: '480000',
+      ...{ order_hash: hexOf(hashes[2]!), fee_amount: '0', fee_asset: 'TOKEN' },
     });
     assert.deepEqual((await trades(ANN)).at(-1), {
       ...shared,
@@ -389,6 +391,7 @@ describe('the trades of an account', () => {
       party_side: 'BUY',
       party_outcome_index: OUTCOME.YES,
       notional_usdc_micro: '720000',
+      ...{ order_hash: hexOf(hashes[1]!), fee_amount: '0', fee_asset: 'TOKEN' },
     });
   });
 

@@ -161,7 +161,7 @@ class Notification:
     """A part of an answer: Notification."""
 
     id: str
-    """Of the order, the market or the movement that it is about; of a notice its own."""
+    """Of the order, market or movement; of a notice its own."""
     type: Literal[
         "order_filled", "order_cancelled", "order_expired", "market_resolved", "deposit", "withdrawal", "security"
     ]

@@ -322,9 +322,9 @@ class Operations:
     control_reserve_bytes: int
     reserve_wanted_bytes: int
     bounds_seconds: tuple[Decimal, ...]
-    """Upper bounds of the buckets, ascending. Unit: seconds."""
+    """Upper ends of the buckets. Unit: seconds."""
     bounds_commands: tuple[Decimal, ...]
-    """Upper bounds of the buckets, ascending."""
+    """Upper ends of the buckets."""
     shards: tuple[ShardState, ...]
     routes: tuple[OperationsRoute, ...]
     """Seconds, of each route that had any."""

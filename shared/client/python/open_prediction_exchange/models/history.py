@@ -34,7 +34,7 @@ class UserOrder:
     outcome_index: Literal[0, 1]
     """The outcome whose tokens are bought or sold."""
     initial_limit_notional_usdc_micro: int | None
-    """The USDC amount that was signed, not what was paid. Unit: micro-USDC."""
+    """USDC as signed, not as paid. Unit: micro-USDC."""
     filled_limit_notional_usdc_micro: int | None
     """Unit: micro-USDC."""
     remaining_limit_notional_usdc_micro: int | None
@@ -82,6 +82,10 @@ class UserTrade:
     """Unit: micro-USDC."""
     token_quantity_atomic: int | None
     """Unit: atomic tokens (10^-6)."""
+    order_hash: str | None
+    fee_amount: int | None
+    """Unit: as fee_asset says."""
+    fee_asset: Literal["USDC", "TOKEN"] | None
     settlement_status: Literal["pending", "submitted", "mined", "settled", "failed"]
     matched_at: datetime
     """With microseconds; each fill of a market has its own."""
@@ -115,9 +119,9 @@ class Activity:
     side: Literal["BUY", "SELL"]
     outcome_index: Literal[0, 1]
     price: Decimal
-    """Of a fill its price, otherwise that which was signed; of the outcome of the order. Unit: USDC per token."""
+    """Of a fill its own, else the signed one, of the outcome of the order. Unit: USDC per token."""
     quantity_atomic: int
-    """Tokens of the order when it was placed, of the fill, or left when it ended. Unit: atomic tokens (10^-6)."""
+    """Tokens when placed, of the fill, or left at the end. Unit: atomic tokens (10^-6)."""
     reason: Literal[
         "filled",
         "user",
@@ -239,7 +243,7 @@ class AccountMovement:
     status: Literal["pending", "completed"]
     """A withdrawal is pending until a block of the chain has paid it; everything else is completed."""
     settlement_status: Literal["pending", "submitted", "mined", "settled", "failed"]
-    """How far the chain has followed; without a chain it is settled."""
+    """How far the chain is; settled without one."""
     tx_hash: str | None
     """The transaction on the chain, once a block has it."""
     created_at: datetime
@@ -274,11 +278,11 @@ class TradeSettlement:
     history: tuple[SettlementStep, ...]
     """The oldest first."""
     batch_id: str | None
-    """Of the batch that has the trade; null while none has it, and without a chain."""
+    """Of the batch that has the trade, if any."""
     transaction_hash: str | None
-    """Of the transaction with this batch, once it is in a block."""
+    """Of its transaction, once in a block."""
     block_number: int | None
     reason: str | None
-    """Why the contract refused it, or why it is tried again."""
+    """Why it was refused, or is tried again."""
     unwound_at: datetime | None
-    """A trade that has failed was undone at this time."""
+    """When a failed trade was undone."""
