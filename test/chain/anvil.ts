@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import { arch, platform } from 'node:process';
 import { createInterface } from 'node:readline';
+import { temporaryDirectory } from '../support/directory.ts';
 
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 
@@ -58,6 +59,8 @@ export class Anvil {
     if (isQuick) args.push(...QUICK);
     if (slotsInAnEpoch !== undefined) args.push('--slots-in-an-epoch', String(slotsInAnEpoch));
     if (timestampSec !== undefined) args.push('--timestamp', String(timestampSec));
+    // It keeps past states on the disk, hundreds of megabytes: a killed process would leave them in the home directory.
+    args.push('--cache-path', temporaryDirectory());
     const child = spawn(PATH, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     // A process that ends by an error leaves no chain behind, which would keep the port.
     const kill = () => child.kill('SIGKILL');
