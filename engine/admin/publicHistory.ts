@@ -1,4 +1,5 @@
 /** `admin history write`: the public history of journals that are there, in a folder that no exchange writes to. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { HistoryLock, HistoryPlaceError, historyPlaceProblem } from '../../shared/base/historyPlace.ts';
 import { HistoryWriter } from '../history/writer.ts';
 import { JournalReader } from '../journal/reader.ts';
@@ -20,11 +21,14 @@ export async function writeHistory(files: readonly ShardFile[], historyDir: stri
   try {
     const published: string[] = [];
     const lasts = files.map(lastOf);
-    for (let isMoving = true; isMoving; published.push(...(await writer.publish()))) {
+    const publish = () => writer.publish(nextTurn, (day) => published.push(day));
+    for (let isMoving = true; isMoving; await publish()) {
       isMoving = files.map(({ shard }) => writer.shard(shard).follow(lasts[shard], SLICE_RECORDS)).some(Boolean);
     }
     for (const { shard } of files) writer.shard(shard).passed(nowMs);
-    return [...published, ...(await writer.publish())];
+    await publish();
+    writer.writeState(lasts, nowMs);
+    return published;
   } finally {
     writer.close();
     lock.release();

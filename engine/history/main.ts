@@ -2,7 +2,7 @@
  * Entry point of the history thread: follows the journals into the public history (RULES.md 13.15). It may end at any
  * moment; the next one goes on at the last checkpoint. Nothing waits for it but the trimming of journals.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { NICE_IDLER, stepBack } from '../../shared/base/background.ts';
 import { systemClock } from '../../shared/base/clock.ts';
@@ -36,17 +36,31 @@ const writer = new HistoryWriter({
   ...{ historyDir, journalPaths, keys, directory },
   onMadeAnew: (path) => say({ news: `the history goes on with another ${path}: it is of another history` }),
 });
+let saidMs = 0;
+let isPublishing = false;
 for (;;) {
   let isBehind = false;
-  let isKnown = true;
-  for (let shard = 0; shard < journalPaths.length; shard++) {
-    const committed = progress.committed(shard);
+  const committed = journalPaths.map((_, shard) => progress.committed(shard));
+  for (const [shard, last] of committed.entries()) {
     // The journal of a shard that has not recovered may lose its end.
-    if (committed === NOT_KNOWN) isKnown = false;
-    else isBehind = follow(shard, committed) || isBehind;
+    if (last !== NOT_KNOWN) isBehind = follow(shard, last) || isBehind;
   }
-  if (isKnown) for (const day of await writer.publish()) say({ published: day });
-  await sleep(isBehind ? 0 : LINGER_MS);
+  const nowMs = systemClock.nowMs();
+  if (!committed.includes(NOT_KNOWN)) {
+    if (!isPublishing) void publish();
+    if (Math.abs(nowMs - saidMs) >= LINGER_MS) {
+      writer.writeState(committed, nowMs);
+      saidMs = nowMs;
+    }
+  }
+  await (isBehind ? nextTurn() : sleep(LINGER_MS));
+}
+
+/** Goes on beside the following, a piece at a time. A failure ends the thread, and the next one goes on. */
+async function publish(): Promise<void> {
+  isPublishing = true;
+  await writer.publish(nextTurn, (day) => say({ published: day }));
+  isPublishing = false;
 }
 
 /** @returns whether there is more */

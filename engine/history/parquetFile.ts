@@ -1,6 +1,7 @@
 /** A table as a Parquet file, written in groups of rows, so that its memory is bounded. */
-import { fileWriter, ParquetWriter } from 'hyparquet-writer';
+import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { type HistoryTable, type HistoryType, historyColumns } from '../../shared/base/historyTables.ts';
+import { HashedFile } from './hashedFile.ts';
 
 const GROUP_ROWS = 50_000;
 /** A part of each file: it is no setting, so that files do not depend on who writes them. */
@@ -13,6 +14,8 @@ const TYPES = {
 
 export class ParquetFile {
   rows = 0;
+  readonly file: HashedFile;
+  readonly #bytes = new ByteWriter();
   readonly #names: readonly string[];
   readonly #types: readonly HistoryType[];
   readonly #writer: ParquetWriter;
@@ -23,8 +26,9 @@ export class ParquetFile {
     this.#names = columns.map(([name]) => name);
     this.#types = columns.map(([, { type }]) => type);
     const schema = columns.map(([name, { type }]) => ({ name, repetition_type: 'REQUIRED' as const, ...TYPES[type] }));
+    this.file = new HashedFile(path);
     this.#writer = new ParquetWriter({
-      writer: fileWriter(path),
+      writer: this.#bytes,
       schema: [{ name: table, num_children: columns.length }, ...schema],
       createdBy: CREATED_BY,
       kvMetadata: columns.map(([name, { meaning }]) => ({ key: name, value: meaning })),
@@ -42,14 +46,23 @@ export class ParquetFile {
     if (this.#columns[0].length === GROUP_ROWS) this.#write();
   }
 
-  close(): void {
+  /** @returns the SHA-256 */
+  close(): string {
     if (this.#columns[0].length > 0) this.#write();
     void this.#writer.finish();
+    this.#flush();
+    return this.file.close();
   }
 
   #write(): void {
     const columnData = this.#names.map((name, index) => ({ name, data: this.#columns[index] }));
     void this.#writer.write({ columnData, rowGroupSize: GROUP_ROWS });
+    this.#flush();
     this.#columns = this.#names.map(() => []);
+  }
+
+  #flush(): void {
+    this.file.add(this.#bytes.getBytes().slice());
+    this.#bytes.index = 0;
   }
 }

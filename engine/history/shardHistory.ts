@@ -131,12 +131,14 @@ export class ShardHistory {
     }
   }
 
-  markets(): KeptMarket[] {
-    return [...this.#markets].map(([index, { book, ...market }]) => ({
-      index,
-      ticksPerUnit: book.ticksPerUnit,
-      ...market,
-    }));
+  get openOrders(): number {
+    return this.#orders.size;
+  }
+
+  *markets(): Generator<KeptMarket> {
+    for (const [index, { book, ...market }] of this.#markets) {
+      yield { index, ticksPerUnit: book.ticksPerUnit, ...market };
+    }
   }
 
   *orders(): Generator<KeptOrder> {

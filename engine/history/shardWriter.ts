@@ -6,7 +6,7 @@
  *                  thread, the next one continues there and writes the same bytes.
  *   SHARDWRITER-2  The journal is trimmed only up to what a checkpoint has on the disk.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { assert } from '../../shared/base/assert.ts';
 import { dayName } from '../../shared/base/historyTables.ts';
@@ -15,18 +15,16 @@ import { JournalReader } from '../journal/reader.ts';
 import { JournalError, JournalHead } from '../journal/row.ts';
 import type { ShardKey } from '../journal/shardKey.ts';
 import { oldestState } from '../snapshot/replica.ts';
-import { replaceFile } from './files.ts';
-import { type KeptMarket, type KeptOrder, ShardHistory } from './shardHistory.ts';
-import { Spool, type SpoolLengths } from './spool.ts';
+import { type Checkpoint, loadCheckpoint, type ShardDay, saveCheckpoint } from './checkpoint.ts';
+import { ShardHistory } from './shardHistory.ts';
+import { Spool } from './spool.ts';
 
-const CHECKPOINT_FORMAT = 1;
-/** A checkpoint syncs each file of the hour: a quiet hour is not worth one. */
+/** A checkpoint writes all open orders and waits for the disk: few records are not worth one. */
 const CHECKPOINT_RECORDS = 10_000;
-/** A command of a day comes no later than this after its end. */
-const LATE_MS = 60_000;
-
-/** The records of a day that is not published yet. */
-export type ShardDay = { readonly first: number; last: number; readonly isWhole: boolean };
+/** Open orders for each record before it: what checkpoints write for a record is bounded by so many orders. */
+const CHECKPOINT_ORDERS = 4;
+/** A command of a day comes no later than this after its end, unless the clock of the machine is set back. */
+const LATE_MS = 600_000;
 
 type HistorySource = {
   readonly journalPath: string;
@@ -34,19 +32,6 @@ type HistorySource = {
   readonly directory: string;
   readonly shard: number;
   readonly key: ShardKey;
-};
-
-type Checkpoint = {
-  readonly format: number;
-  readonly head: { readonly sequence: number; readonly chainLow: number; readonly chainHigh: number };
-  /** The last record whose rows are in the spool: records up to it that come after the head are skipped. */
-  readonly through: number;
-  readonly timeMs: number;
-  readonly dayMs: number;
-  readonly isWhole: boolean;
-  readonly days: Readonly<Record<string, ShardDay>>;
-  readonly lengths: SpoolLengths;
-  readonly markets: readonly KeptMarket[];
 };
 
 export class ShardWriter {
@@ -82,8 +67,8 @@ export class ShardWriter {
       if (!this.#isRestoring) this.#spool.add(id, table, line);
     });
     this.#head = new JournalHead(0, 0, 0);
-    const kept = this.#load();
-    if (kept !== null && this.#reader.continues(headOf(kept.checkpoint))) this.#resume(kept.checkpoint, kept.orders);
+    const kept = loadCheckpoint(this.#checkpointPath);
+    if (kept !== null && this.#reader.continues(headOf(kept))) this.#resume(kept);
     else {
       if (kept !== null) onMadeAnew(source.journalPath);
       this.#begin();
@@ -138,17 +123,12 @@ export class ShardWriter {
   /** The day was published. */
   forget(day: string): void {
     delete this.days[day];
-    rmSync(join(this.folder, day), { recursive: true, force: true });
-  }
-
-  /** The folders of markets of a day. */
-  marketsOf(day: string): string[] {
-    const folder = join(this.folder, day);
-    return existsSync(folder) ? readdirSync(folder) : [];
+    rmSync(join(this.folder, day), { force: true });
   }
 
   close(): void {
     this.#reader.close();
+    this.#spool.close();
   }
 
   /** A new hour begins: SHARDWRITER-1. */
@@ -157,27 +137,27 @@ export class ShardWriter {
     const dayMs = bucketOf(timeMs, DAY_MS);
     const isFirst = this.#dayMs === 0;
     this.#history.endMinutes(hourMs);
-    const isDue = dayMs > this.#dayMs || this.#through - this.#keptThrough >= CHECKPOINT_RECORDS;
-    if (!isDue) return this.#spool.flush();
-    let lengths = isFirst ? {} : this.#spool.sync();
+    const least = Math.max(CHECKPOINT_RECORDS, Math.ceil(this.#history.openOrders / CHECKPOINT_ORDERS));
+    if (dayMs === this.#dayMs && this.#through - this.#keptThrough < least) return;
+    let length = isFirst ? 0 : this.#spool.sync();
     if (dayMs > this.#dayMs) {
       if (!isFirst) this.#isWhole = true;
       this.#dayMs = dayMs;
-      lengths = {};
-      this.#spool.continueDay(dayMs, lengths);
+      length = 0;
+      this.#spool.continueDay(dayMs, length);
       this.#history.beginDay(dayMs);
     }
-    this.#save(lengths, timeMs);
+    this.#save(length, timeMs);
   }
 
   #newDay(sequence: number): ShardDay {
     return { first: sequence, last: sequence, isWhole: this.#isWhole };
   }
 
-  #save(lengths: SpoolLengths, timeMs: number): void {
+  #save(length: number, timeMs: number): void {
     const { sequence, chainLow, chainHigh } = this.#before;
-    const checkpoint: Checkpoint = {
-      format: CHECKPOINT_FORMAT,
+    mkdirSync(this.folder, { recursive: true });
+    saveCheckpoint(this.#checkpointPath, {
       head: { sequence, chainLow, chainHigh },
       through: this.#through,
       // The hour that has begun: the first record of it turns no hour again.
@@ -185,13 +165,10 @@ export class ShardWriter {
       dayMs: this.#dayMs,
       isWhole: this.#isWhole,
       days: this.days,
-      lengths,
+      length,
       markets: this.#history.markets(),
-    };
-    const lines = [JSON.stringify(checkpoint)];
-    for (const order of this.#history.orders()) lines.push(JSON.stringify(order));
-    mkdirSync(this.folder, { recursive: true });
-    replaceFile(this.#checkpointPath, `${lines.join('\n')}\n`);
+      orders: this.#history.orders(),
+    });
     this.#keptSequence = sequence;
     this.#keptThrough = this.#through;
   }
@@ -200,30 +177,20 @@ export class ShardWriter {
     return join(this.folder, 'checkpoint');
   }
 
-  #load(): { readonly checkpoint: Checkpoint; readonly orders: readonly KeptOrder[] } | null {
-    if (!existsSync(this.#checkpointPath)) return null;
-    const [first, ...orders] = readFileSync(this.#checkpointPath, 'utf8').trimEnd().split('\n');
-    const checkpoint: Checkpoint = JSON.parse(first);
-    if (checkpoint.format !== CHECKPOINT_FORMAT) {
-      throw new JournalError(`${this.#checkpointPath}: format ${checkpoint.format} is of another version`);
-    }
-    return { checkpoint, orders: orders.map((line) => JSON.parse(line)) };
-  }
-
-  #resume(checkpoint: Checkpoint, orders: readonly KeptOrder[]): void {
-    const { head, through, timeMs, dayMs, isWhole, days, lengths, markets } = checkpoint;
-    this.#head = headOf({ head });
+  #resume(checkpoint: Checkpoint): void {
+    const { through, timeMs, dayMs, isWhole, days, length, markets, orders } = checkpoint;
+    this.#head = headOf(checkpoint);
     this.#through = through;
     this.#timeMs = timeMs;
     this.#dayMs = dayMs;
     this.#isWhole = isWhole;
     Object.assign(this.days, days);
-    this.#keptSequence = head.sequence;
+    this.#keptSequence = this.#head.sequence;
     this.#keptThrough = through;
     for (const market of markets) this.#history.keepMarket(market);
     for (const order of orders) this.#history.keepOrder(order);
     this.#history.beginDay(dayMs);
-    this.#spool.continueDay(dayMs, lengths);
+    this.#spool.continueDay(dayMs, length);
   }
 
   /** From the first record, or from the oldest state that a trimmed journal continues. */

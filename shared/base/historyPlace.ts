@@ -5,10 +5,12 @@
 import { existsSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import type Database from 'better-sqlite3';
-import { isDayName } from './historyTables.ts';
+import { HISTORY_STATE_FILE, isDayName } from './historyTables.ts';
 import { openDatabase } from './openDatabase.ts';
 
 export const WORKING_FOLDER = '.working';
+/** Names beside those of the days; the writer replaces a state by a file of another name. */
+const OWN_NAMES: ReadonlySet<string> = new Set([WORKING_FOLDER, HISTORY_STATE_FILE, `${HISTORY_STATE_FILE}.new`]);
 /** Files of a data directory, of what is replaced in it, and of the folder of backups. */
 const PRIVATE_FILE =
   /^(control|read|settlement|answers|journal-\d+)\.db|^journal(-\d+)?\.(key|given-up)|^master\.key|^points$|^objects$/;
@@ -37,7 +39,7 @@ export function historyPlaceProblem(historyDir: string, dataDir: string, backupT
     if (folder === dirname(folder)) break;
   }
   const foreign = existsSync(history)
-    ? readdirSync(history).find((name) => !isDayName(name) && name !== WORKING_FOLDER)
+    ? readdirSync(history).find((name) => !isDayName(name) && !OWN_NAMES.has(name))
     : undefined;
   if (foreign === undefined) return null;
   return `HISTORY_DIR ${historyDir} is public and holds ${foreign}: name an empty directory`;

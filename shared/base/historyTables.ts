@@ -114,6 +114,9 @@ export function historyHead(table: HistoryTable): string {
   return `${Object.keys(HISTORY_TABLES[table]).join(',')}\n`;
 }
 
+/** A part of each manifest. Titles may change, and journals do not have them: the same journals give the same bytes. */
+export const HISTORY_TITLES = 'titles of markets are not part of the history: GET /v1/markets/:id has the present one';
+
 export type HistoryFile = {
   readonly table: HistoryTable;
   readonly format: HistoryFormat;
@@ -133,6 +136,8 @@ export type HistoryManifest = {
   readonly day: string;
   /** False: history began on this day, after its start. */
   readonly complete: boolean;
+  /** HISTORY_TITLES. */
+  readonly titles: string;
   readonly tables: Readonly<Record<HistoryTable, Readonly<Record<string, HistoryColumn>>>>;
   readonly shards: readonly { readonly shard: number; readonly first_record: number; readonly last_record: number }[];
   readonly markets: readonly {
@@ -145,6 +150,28 @@ export type HistoryManifest = {
   }[];
   readonly files: readonly HistoryFile[];
 };
+
+/** The content of `state.json` beside the days: what there is, and how far the writer is behind the journals. */
+export type HistoryState = {
+  readonly format: number;
+  /** When it was written. */
+  readonly time_ms: number;
+  /** Committed records of all shards that are not in the history yet. */
+  readonly behind_records: number;
+  /** Age of the last record that is in it, of the slowest shard; 0 if it has all. */
+  readonly behind_ms: number;
+  /** The published days, oldest first. */
+  readonly days: readonly { readonly day: string; readonly complete: boolean }[];
+  readonly shards: readonly {
+    readonly shard: number;
+    /** The last record in the history, and its time; 0 before the first. */
+    readonly record: number;
+    readonly record_ms: number;
+    /** The last committed record. */
+    readonly last_record: number;
+  }[];
+};
+export const HISTORY_STATE_FILE = 'state.json';
 
 const DAY_NAME = /^\d{4}-\d{2}-\d{2}$/;
 

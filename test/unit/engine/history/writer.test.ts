@@ -12,6 +12,7 @@ import {
   type HistoryManifest,
   type HistoryTable,
   historyPath,
+  isDayName,
 } from '../../../../shared/base/historyTables.ts';
 import { fileRows, verifyDay } from '../../../../shared/client/cli/history/verifyDay.ts';
 import { BookReplica } from '../../../../shared/client/stream/bookReplica.ts';
@@ -44,24 +45,27 @@ function writerOf(shard: JournaledShard, historyDir: string): HistoryWriter {
 
 async function written(shard: JournaledShard, historyDir = temporaryDirectory(), slice = 1000): Promise<string> {
   const writer = writerOf(shard, historyDir);
-  while (writer.shard(0).follow(shard.last, slice) > 0) await writer.publish();
+  while (writer.shard(0).follow(shard.last, slice) > 0) await publish(writer);
   writer.shard(0).passed(shard.rig.nowMs + 2 * DAY_MS);
-  await writer.publish();
+  await publish(writer);
   writer.close();
   return historyDir;
 }
 
-/** Leaves what a writer leaves that dies in the middle of a piece: bytes, and a file, that no checkpoint has. */
+/** Days are published to the end, unless so many pieces of work are the last before a kill. */
+async function publish(writer: HistoryWriter, pieces = Number.POSITIVE_INFINITY): Promise<void> {
+  const killed = new Error('killed');
+  let left = pieces;
+  const pause = async (): Promise<void> => {
+    if (left-- === 0) throw killed;
+  };
+  await writer.publish(pause, () => {}).catch((error) => assert.equal(error, killed));
+}
+
+/** Leaves what a writer leaves that dies in the middle of a piece: bytes that no checkpoint has. */
 function tear(folder: string): void {
-  const day = readdirSync(folder)
-    .filter((name) => name.startsWith('2'))
-    .sort()
-    .at(-1);
-  for (const market of day === undefined ? [] : readdirSync(join(folder, day))) {
-    for (const table of readdirSync(join(folder, day, market)))
-      appendFileSync(join(folder, day, market, table), 'torn');
-    appendFileSync(join(folder, day, market, 'trades'), '');
-  }
+  const day = readdirSync(folder).filter(isDayName).sort().at(-1);
+  if (day !== undefined) appendFileSync(join(folder, day), 'torn');
 }
 
 /** The sums of all published files, by path. */
@@ -119,11 +123,37 @@ test('RULES.md 13.15: the same journal gives the same bytes, in other steps and 
   for (let round = 0; round < 12; round++) {
     const writer = writerOf(shard, killed);
     for (let step = 0; step < 3; step++) writer.shard(0).follow(shard.last, 1 + Math.floor(random() * 150));
-    await writer.publish();
+    await publish(writer, Math.floor(random() * 15));
     writer.close();
     tear(join(killed, '.working', 'shard-0'));
   }
   assert.deepEqual(sums(await written(shard, killed)), expected);
+});
+
+test('a writer that was killed while it published goes on there, and makes torn files again', async () => {
+  const killed = temporaryDirectory();
+  const writer = writerOf(shard, killed);
+  while (writer.shard(0).follow(shard.last, 1000) > 0);
+  await publish(writer, 7);
+  writer.close();
+  assert.deepEqual(publishedDays(killed), []);
+  const working = join(killed, '.working', 'publishing');
+  const list = join(working, `${days[0]}.done`);
+  const paths = readFileSync(list, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line).files[0].path);
+  const [kept, torn] = paths.map((path) => join(days[0], path));
+  const madeMs = [kept, torn].map((path) => statSync(join(working, path)).mtimeMs);
+  appendFileSync(join(working, torn), 'torn');
+  appendFileSync(list, '{"key":"tr');
+  assert.deepEqual(sums(await written(shard, killed)), sums(historyDir));
+  const nowMs = [kept, torn].map((path) => statSync(join(killed, path)).mtimeMs);
+  assert.deepEqual(
+    nowMs.map((ms, index) => ms === madeMs[index]),
+    [true, false],
+  );
+  assert.deepEqual(readdirSync(working), []);
 });
 
 test('a file is read in both formats with the same rows, and Parquet by hyparquet', async () => {

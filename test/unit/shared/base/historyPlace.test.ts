@@ -25,6 +25,7 @@ test('a directory that is, holds or is in one with names of owners is no HISTORY
   assert.match(historyPlaceProblem(foreign, data, null)!, /holds notes.txt/);
   mkdirSync(join(root, 'history', '2026-11-30'), { recursive: true });
   mkdirSync(join(root, 'history', '.working'));
+  writeFileSync(join(root, 'history', 'state.json'), '{}');
   assert.equal(historyPlaceProblem(join(root, 'history'), data, null), null);
   assert.equal(historyPlaceProblem(join(root, 'not-yet', 'history'), data, null), null);
   const backups = join(root, 'backups');
