@@ -12,7 +12,7 @@ import { unreachable } from '../../shared/base/assert.ts';
 import { systemClock } from '../../shared/base/clock.ts';
 import { MOVEMENT } from '../../shared/base/codes.ts';
 import { FLOORS, type Floors, readFloors } from '../../shared/base/floors.ts';
-import { toHex, tryParseHex } from '../../shared/base/hex.ts';
+import { tryParseHex } from '../../shared/base/hex.ts';
 import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { RESTORED, readRestored } from '../../shared/base/restored.ts';
 import { SETTLEMENT_REMEDY } from '../../shared/base/settlementRemedy.ts';
@@ -23,7 +23,7 @@ import { ChainNode, type Hex } from '../../shared/chain/node.ts';
 import { nodeUrls, openNodes } from '../../shared/chain/nodes.ts';
 import { NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
 import { ANY_EVENT, EVENT, typeOf } from '../../shared/wire/events.ts';
-import { readSafe } from '../../shared/wire/record.ts';
+import { hexAt, readSafe } from '../../shared/wire/record.ts';
 import { JournalReader } from '../journal/reader.ts';
 import { JournalHead } from '../journal/row.ts';
 import { ChainMoney } from '../settlement/chainMoney.ts';
@@ -263,10 +263,6 @@ async function isReleased(
   const data = encodeFunctionData({ abi: EXCHANGE_ABI, functionName: 'operationDone', args });
   for (const exchange of exchanges) if ((await node.view(exchange, data, 'latest')) === WORD_TRUE) return true;
   return false;
-}
-
-function hexAt(words: Uint32Array, word: number, bytes: number): Hex {
-  return toHex(new Uint8Array(words.buffer, words.byteOffset + word * 4, bytes));
 }
 
 function bytesOf(hex: string): Uint8Array {

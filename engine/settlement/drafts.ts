@@ -12,6 +12,7 @@ import { marketIds, outcomeTokenIds } from '../../shared/chain/outcomeTokens.ts'
 import { NO_MARKET } from '../../shared/wire/commands.ts';
 import type { Rotation } from './rotation.ts';
 import { isMove, sendingOrder } from './sendingOrder.ts';
+import { structOf } from './signedColumns.ts';
 import { KIND, type OrderRow, type Work, type WorkRows } from './work.ts';
 
 const BATCH_GAS = 510_000;
@@ -198,22 +199,8 @@ function amountAndFee({ amount, fee_micro }: Work): bigint {
   return BigInt(amount) | (BigInt(fee_micro) << FEE_SHIFT);
 }
 
-function chainOrder(order: OrderRow): ChainTrade['maker'] {
-  return {
-    hash: order.hash,
-    salt: BigInt(order.salt),
-    maker: order.maker,
-    signer: order.signer,
-    tokenId: BigInt(order.token_id),
-    makerAmount: order.maker_amount,
-    takerAmount: order.taker_amount,
-    expirationSec: order.expiration_sec,
-    nonce: order.nonce,
-    feeBps: order.fee_bps,
-    minTakerNet: order.min_taker_net,
-    side: order.side,
-    signature: order.signature,
-  };
+function chainOrder(row: OrderRow): ChainTrade['maker'] {
+  return { hash: row.hash, order: structOf(row), signature: row.signature };
 }
 
 /** A retried trade is in another batch; the contract carries each batch out once. */

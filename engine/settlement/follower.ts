@@ -13,15 +13,14 @@
 
 import { assert } from '../../shared/base/assert.ts';
 import { isDecided, MOVEMENT } from '../../shared/base/codes.ts';
-import { toHex } from '../../shared/base/hex.ts';
 import { prepared } from '../../shared/base/prepared.ts';
 import { SETTLEMENT_REMEDY } from '../../shared/base/settlementRemedy.ts';
 import type { Hex } from '../../shared/chain/node.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
-import { ANY_COMMAND, COMMAND, feeIn, kindOutcome, kindSide, NO_MARKET } from '../../shared/wire/commands.ts';
+import { ANY_COMMAND, COMMAND, feeIn, kindOutcome, NO_MARKET } from '../../shared/wire/commands.ts';
 import { ANY_EVENT, assertEvent, EVENT, typeOf } from '../../shared/wire/events.ts';
 import { NOT_KNOWN, type Progress } from '../../shared/wire/progress.ts';
-import { readSafe } from '../../shared/wire/record.ts';
+import { hexAt, readSafe } from '../../shared/wire/record.ts';
 import type { JournalRecord } from '../journal/journalRecord.ts';
 import { JournalReader } from '../journal/reader.ts';
 import { JournalHead } from '../journal/row.ts';
@@ -29,6 +28,7 @@ import type { ShardKey } from '../journal/shardKey.ts';
 import type { DeployRows } from './deployRows.ts';
 import type { MoneySide } from './moneySide.ts';
 import type { Rotation } from './rotation.ts';
+import { signedColumnsOf } from './signedColumns.ts';
 import { KIND, type NewWork, type WorkRows } from './work.ts';
 
 /** Records per transaction: few enough that the thread looks at the chain in between. */
@@ -226,8 +226,7 @@ export class Follower {
     const type = typeOf(words[word + ANY_COMMAND.type]);
     assert(WITH_SIGNATURE.includes(type), 'FOLLOWER-2: an order comes with its signature');
     const { PLACE } = COMMAND;
-    const maker = hexAt(words, word + PLACE.makerAddress, 20);
-    work.setEscrow(words[word + ANY_COMMAND.account], maker);
+    work.setEscrow(words[word + ANY_COMMAND.account], hexAt(words, word + PLACE.makerAddress, 20));
     const before = work.openOrder(shard, slot);
     if (before !== null) work.closeOrder(before);
     work.addOrder({
@@ -236,18 +235,8 @@ export class Follower {
       outcome: kindOutcome(words[word + PLACE.kind]),
       exchange: this.#exchanges[shard],
       hash: hexAt(words, word + PLACE.hash, 32),
-      salt: hexAt(words, word + PLACE.salt, 32),
-      maker,
-      signer: hexAt(words, word + PLACE.signerAddress, 20),
-      token_id: hexAt(words, word + PLACE.tokenId, 32),
-      maker_amount: readSafe(words, word + PLACE.makerAmount),
-      taker_amount: readSafe(words, word + PLACE.takerAmount),
-      expiration_sec: readSafe(words, word + PLACE.expirationSec),
-      nonce: readSafe(words, word + PLACE.nonce),
-      fee_bps: words[word + PLACE.feeBps],
-      min_taker_net: readSafe(words, word + PLACE.minTakerNet),
-      side: kindSide(words[word + PLACE.kind]),
       signature: hexAt(words, word + PLACE.signature, 65),
+      ...signedColumnsOf(words, word),
     });
   }
 
@@ -363,7 +352,3 @@ const KIND_OF = new Map<number, NewWork['kind']>([
   [MOVEMENT.MERGE, KIND.MERGE],
   [MOVEMENT.WITHDRAWAL, KIND.WITHDRAWAL],
 ]);
-
-function hexAt(words: Uint32Array, word: number, bytes: number): Hex {
-  return toHex(new Uint8Array(words.buffer, words.byteOffset + word * 4, bytes));
-}

@@ -12,6 +12,7 @@ import { OUTCOME, type SettlementStatus, SIDE } from '../../shared/base/codes.ts
 import { prepared, preparedValue } from '../../shared/base/prepared.ts';
 import type { Hex } from '../../shared/chain/node.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
+import { SIGNED_COLUMN_NAMES, type SignedColumns } from './signedColumns.ts';
 
 export const KIND = {
   TRADE: 0,
@@ -67,7 +68,7 @@ type MarketRow = {
   readonly payout_yes_ppm: number | null;
 };
 
-export type OrderRow = {
+export type OrderRow = SignedColumns & {
   readonly id: number;
   readonly shard: number;
   readonly slot: number | null;
@@ -75,21 +76,16 @@ export type OrderRow = {
   /** Null for the contract in the settings. */
   readonly exchange: Hex | null;
   readonly hash: Hex;
-  readonly salt: string;
-  readonly maker: Hex;
-  readonly signer: Hex;
-  readonly token_id: string;
-  readonly maker_amount: number;
-  readonly taker_amount: number;
-  readonly expiration_sec: number;
-  readonly nonce: number;
-  readonly fee_bps: number;
-  readonly min_taker_net: number;
-  readonly side: number;
   readonly signature: Hex;
+  readonly side: number;
+  readonly fee_bps: number;
   /** Tokens received by a BUY or USDC received by a SELL, before fees, over all its fills that were not unwound. */
   readonly received: number;
 };
+
+type NewOrder = Pick<OrderRow, 'shard' | 'slot' | 'outcome' | 'exchange' | 'hash' | 'signature'> & SignedColumns;
+const ORDER_COLUMNS = ['shard', 'slot', 'outcome', 'exchange', 'hash', 'signature', ...SIGNED_COLUMN_NAMES];
+const ADD_ORDER = `INSERT INTO orders (${ORDER_COLUMNS.join()}) VALUES (@${ORDER_COLUMNS.join(', @')})`;
 
 export const OF_TOKENS = [KIND.TRADE, KIND.SPLIT, KIND.MERGE].join();
 const OF_A_MARKET = `${OF_TOKENS},${KIND.RESOLUTION},${KIND.MOVE},${KIND.LATE_MOVE}`;
@@ -270,13 +266,8 @@ export class WorkRows {
     return this.#sql<{ status: SettlementStatus; at_ms: number }>(sql).all(id);
   }
 
-  addOrder(order: Omit<OrderRow, 'id' | 'received'>): void {
-    this.#sql(
-      `INSERT INTO orders (shard, slot, outcome, exchange, hash, salt, maker, signer, token_id, maker_amount,
-         taker_amount, expiration_sec, nonce, fee_bps, min_taker_net, side, signature)
-       VALUES (@shard, @slot, @outcome, @exchange, @hash, @salt, @maker, @signer, @token_id, @maker_amount,
-         @taker_amount, @expiration_sec, @nonce, @fee_bps, @min_taker_net, @side, @signature)`,
-    ).run(order);
+  addOrder(order: NewOrder): void {
+    this.#sql(ADD_ORDER).run(order);
   }
 
   order(id: number): OrderRow {

@@ -3,7 +3,8 @@
  * where it stands in the record of its command, and where among the words that are signed. From this table follow the
  * schema of a placement (shared/api/orders.ts), what reads and writes the record as JSON (shared/wire/orderBody.ts),
  * the reader of the gateway's hot path (gateway/trading/orderScanner.ts), the checks of a record that a client has
- * sent (gateway/trading/binaryOrder.ts), and the EIP-712 type with its hasher (shared/crypto/eip712.ts). The kernel and
+ * sent (gateway/trading/binaryOrder.ts), the EIP-712 type with its hasher (shared/crypto/eip712.ts), and the signed
+ * order on its way to the contract (engine/settlement/signedColumns.ts, shared/chain/exchangeAbi.ts). The kernel and
  * the contract have the signed words once more: test/unit/shared/crypto/orderLayout.test.ts compares them.
  *
  * Invariants:
@@ -13,7 +14,7 @@
  *                  one is not in records of clients.
  *   ORDERFIELDS-3  The numbers of `signed` are 1, 2, 3 …: word 0 of what is signed is the hash of the type.
  */
-import { MAX_EXPIRATION_SEC, SELF_TRADE_NAMES, SIDE_NAMES, TIME_IN_FORCE_NAMES } from './codes.ts';
+import { MAX_EXPIRATION_SEC, SELF_TRADE_NAMES, SIDE_NAMES, type Side, TIME_IN_FORCE_NAMES } from './codes.ts';
 
 /** The forms of values: each has one schema, one reader and one writer. */
 export type OrderFieldForm =
@@ -165,9 +166,43 @@ export function camelCase(json: string): string {
   return json.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The signed fields in the order of their words. */
-export const SIGNED_FIELDS = ORDER_FIELD_LIST.flatMap(([json, { signed, form }]) => {
+/** The signed fields in the order of their words. `key`: the name among SignedValues. */
+export const SIGNED_FIELDS = ORDER_FIELD_LIST.flatMap(([json, { signed, form, isOptional }]) => {
   if (signed === undefined) return [];
   const type = form === 'name' ? 'uint8' : /ddress/.test(form) ? 'address' : 'uint256';
-  return [{ json, form, word: signed, type, name: camelCase(json) }];
+  const name = camelCase(json);
+  return [{ json, form, isOptional, word: signed, type, name, key: name === 'expiration' ? 'expirationSec' : name }];
 }).sort((a, b) => a.word - b.word);
+
+type Fields = typeof PLACEMENT_FIELDS;
+type JsonName = keyof Fields;
+type CamelCase<Json extends string> = Json extends `${infer First}_${infer Rest}`
+  ? `${First}${Capitalize<CamelCase<Rest>>}`
+  : Json;
+type SignedAt<Word> = { [Json in JsonName]: Fields[Json] extends { signed: Word } ? Json : never }[JsonName];
+type TypeOf<Json extends JsonName> = Fields[Json]['form'] extends 'name'
+  ? 'uint8'
+  : Fields[Json]['form'] extends 'address' | 'noAddress'
+    ? 'address'
+    : 'uint256';
+/** At compile time, from the word on that `Before` has as many members as: 'uint256 salt; address maker; …' */
+type MembersFrom<Before extends readonly 0[]> = [SignedAt<Before['length']>] extends [never]
+  ? ''
+  : `${TypeOf<SignedAt<Before['length']>>} ${CamelCase<SignedAt<Before['length']>>}; ${MembersFrom<[...Before, 0]>}`;
+
+/** The struct of a signed order as contracts declare it. Its type is its text, which gives the values their types. */
+export const ORDER_STRUCT = `struct Order { ${SIGNED_FIELDS.map(({ type, name }) => `${type} ${name}; `).join(
+  '',
+)}}` as `struct Order { ${MembersFrom<[0]>}}`;
+
+type SignedJson = { [Json in JsonName]: Fields[Json] extends { signed: number } ? Json : never }[JsonName];
+type SignedValue = {
+  [Json in Exclude<SignedJson, 'taker' | 'side'>]: {
+    key: Json extends 'expiration' ? 'expirationSec' : CamelCase<Json>;
+    value: Fields[Json]['form'] extends 'token' | 'uint256' | 'address' ? string : number;
+  };
+}[Exclude<SignedJson, 'taker' | 'side'>];
+/** The values of the signed fields in wire terms, by their names in the type; the taker is always the zero address. */
+export type SignedValues = { [Key in SignedValue['key']]: Extract<SignedValue, { key: Key }>['value'] } & {
+  side: Side;
+};

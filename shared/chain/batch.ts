@@ -2,36 +2,21 @@
  * A batch of trades as the exchange contract settles it: every order once, and the matches as indices into them. The
  * result depends only on the trades, so a batch can be made again and compared.
  */
-import { type Address, encodeFunctionData, type Hex } from 'viem';
+import { encodeFunctionData, type Hex } from 'viem';
 import { assert } from '../base/assert.ts';
 import { MATCH_TYPE, OUTCOME } from '../base/codes.ts';
-import { ZERO_ADDRESS } from '../crypto/eip712.ts';
-import { EXCHANGE_ABI } from './exchangeAbi.ts';
+import { type ChainOrder, EXCHANGE_ABI } from './exchangeAbi.ts';
 
 /** A signed order, and the hash that identifies it. */
-type ChainOrder = {
-  readonly hash: Hex;
-  readonly salt: bigint;
-  readonly maker: Address;
-  readonly signer: Address;
-  readonly tokenId: bigint;
-  readonly makerAmount: number;
-  readonly takerAmount: number;
-  readonly expirationSec: number;
-  readonly nonce: number;
-  readonly feeBps: number;
-  readonly minTakerNet: number;
-  readonly side: number;
-  readonly signature: Hex;
-};
+type IdentifiedOrder = ChainOrder & { readonly hash: Hex };
 
 /** A trade of the engine, with its two orders. */
 export type ChainTrade = {
   readonly shard: number;
   /** The number of the trade in its shard; part of the trade's id on the chain. */
   readonly tradeSequence: number;
-  readonly taker: ChainOrder;
-  readonly maker: ChainOrder;
+  readonly taker: IdentifiedOrder;
+  readonly maker: IdentifiedOrder;
   readonly makerOutcome: number;
   readonly matchType: number;
   readonly lots: number;
@@ -55,14 +40,14 @@ export function placeOfTrade(tradeId: bigint): { readonly shard: number; readonl
 export function encodeBatch(batchId: Hex, trades: readonly ChainTrade[]): Hex {
   const indices = new Map<Hex, number>();
   const orders: ChainOrder[] = [];
-  const indexOf = (order: ChainOrder): bigint => {
-    const known = indices.get(order.hash) ?? orders.push(order) - 1;
-    indices.set(order.hash, known);
+  const indexOf = ({ hash, order, signature }: IdentifiedOrder): bigint => {
+    const known = indices.get(hash) ?? orders.push({ order, signature }) - 1;
+    indices.set(hash, known);
     return BigInt(known);
   };
   const matches = trades.map((trade) => {
     assert(
-      (trade.matchType === MATCH_TYPE.STANDARD) === (trade.maker.side !== trade.taker.side),
+      (trade.matchType === MATCH_TYPE.STANDARD) === (trade.maker.order.side !== trade.taker.order.side),
       'chain: only a buy and a sell make a standard match',
     );
     const { lots, ticksPerUnit, yesTicks } = trade;
@@ -75,22 +60,6 @@ export function encodeBatch(batchId: Hex, trades: readonly ChainTrade[]): Hex {
       makerMicro: BigInt(lots) * BigInt(makerTicks),
     };
   });
-  const args = [batchId, orders.map(signedOrder), matches] as const;
+  const args = [batchId, orders, matches] as const;
   return encodeFunctionData({ abi: EXCHANGE_ABI, functionName: 'settleBatch', args });
-}
-
-function signedOrder(order: ChainOrder) {
-  const { salt, maker, signer, tokenId, side, signature } = order;
-  return {
-    order: {
-      ...{ salt, maker, signer, taker: ZERO_ADDRESS, tokenId, side },
-      makerAmount: BigInt(order.makerAmount),
-      takerAmount: BigInt(order.takerAmount),
-      expiration: BigInt(order.expirationSec),
-      nonce: BigInt(order.nonce),
-      feeRateBps: BigInt(order.feeBps),
-      minTakerNet: BigInt(order.minTakerNet),
-    },
-    signature,
-  };
 }

@@ -1,5 +1,6 @@
 /** The part of the exchange contract that settlement calls and reads; a test compares it with data/contracts. */
-import { parseAbi } from 'viem';
+import { type ContractFunctionArgs, parseAbi } from 'viem';
+import { ORDER_STRUCT } from '../base/orderFields.ts';
 
 // One literal in one piece, so that the compiler knows the types of its fields.
 const OPERATION_ON_SETS =
@@ -9,11 +10,9 @@ const DECIDED = 'bool isOpen; bool isDecided; uint256 decidedYes';
 const AMOUNTS = 'uint256 tokens, uint256 makerMicro, uint256 takerFee, uint256 makerFee';
 
 export const EXCHANGE_ABI = parseAbi([
-  'struct Order { uint256 salt; address maker; address signer; address taker; uint256 tokenId; ' +
-    'uint256 makerAmount; uint256 takerAmount; uint256 expiration; uint256 nonce; uint256 feeRateBps; ' +
-    'uint256 minTakerNet; uint8 side }',
-  'struct SignedOrder { Order order; bytes signature }',
-  'struct Match { uint256 tradeId; uint256 taker; uint256 maker; uint256 tokens; uint256 makerMicro }',
+  ORDER_STRUCT,
+  'struct SignedOrder { Order order; bytes signature; }',
+  'struct Match { uint256 tradeId; uint256 taker; uint256 maker; uint256 tokens; uint256 makerMicro; }',
   'function settleBatch(bytes32 batchId, SignedOrder[] orders, Match[] matches)',
   'function splitFor(bytes32 operationId, address account, bytes32 conditionId, uint256 amountAndFee)',
   'function mergeFor(bytes32 operationId, address account, bytes32 conditionId, uint256 amountAndFee)',
@@ -78,6 +77,10 @@ export const EXCHANGE_ABI = parseAbi([
   'error TradeAlreadySettled(uint256 tradeId)',
   'error UnknownToken(uint256 tokenId)',
 ]);
+
+type BatchArgs = ContractFunctionArgs<typeof EXCHANGE_ABI, 'nonpayable', 'settleBatch'>;
+/** A signed order as the contract takes it. */
+export type ChainOrder = BatchArgs[1][number];
 
 /** The part of the market factory that settlement calls. */
 export const FACTORY_ABI = parseAbi([

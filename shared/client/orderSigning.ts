@@ -27,20 +27,14 @@ export function randomSalt(): string {
 }
 
 /** The 32 bytes that are signed; in hex they are the order hash. */
-export function digestOfDraft(hasher: OrderHasher, draft: OrderDraft, { salt, maker, signer }: Signers): Uint8Array {
-  return hasher.digestOf({
-    salt,
-    maker,
-    signer,
-    tokenId: draft.token_id,
-    makerAmount: Number(draft.maker_amount),
-    takerAmount: Number(draft.taker_amount),
-    expirationSec: draft.expiration ?? 0,
-    nonce: Number(draft.nonce),
-    feeRateBps: draft.fee_rate_bps,
-    minTakerNet: Number(draft.min_taker_net ?? 0),
-    side: SIDE[draft.side],
-  });
+export function digestOfDraft(hasher: OrderHasher, draft: OrderDraft, signers: Signers): Uint8Array {
+  const body: Readonly<Record<string, unknown>> = { ...draft, ...signers };
+  const signed: Record<string, unknown> = {};
+  for (const { json, key, form, isOptional } of SIGNED_FIELDS) {
+    const value = body[json] ?? (isOptional ? 0 : undefined);
+    signed[key] = /^(amount|integerO)/.test(form) ? Number(value) : value;
+  }
+  return hasher.digestOf({ ...signed, side: SIDE[draft.side] });
 }
 
 export function isSameDomain(a: Eip712Domain, b: Eip712Domain): boolean {

@@ -3,18 +3,16 @@
  * hash. `digestOf` reads a plain order; what reads a command record (engine/verify/placeDigest.ts) puts its values into
  * the words, and allocates nothing but the result of the hash function. Which fields are signed, and in which order,
  * follows from the table of an order's fields (shared/base/orderFields.ts). The layout stands once more in the kernel
- * (engine/verify/kernel/wasm/order.as), in the contract (data/contracts/src/Orders.sol) and in what the contract is
- * sent (shared/chain/batch.ts): test/unit/shared/crypto/orderLayout.test.ts compares all of them with ORDER_TYPE.
+ * (engine/verify/kernel/wasm/order.as) and in the contract (data/contracts/src/Orders.sol):
+ * test/unit/shared/crypto/orderLayout.test.ts compares both with ORDER_TYPE.
  *
- *   struct buffer   13 words of 32 bytes, each value right-aligned and big-endian
- *     type hash | salt | maker | signer | taker = 0 | tokenId | makerAmount | takerAmount | expiration | nonce |
- *     feeRateBps | minTakerNet | side
+ *   struct buffer   words of 32 bytes, each value right-aligned and big-endian
+ *     type hash | each signed field in the order of its word; that of the taker is always 0
  *   digest buffer   0x19 0x01 | domain separator (32) | keccak(struct buffer) (32)
  */
 import { assert } from '../base/assert.ts';
-import type { Side } from '../base/codes.ts';
 import { ADDRESS_BYTES, toHex, tryParseHex, tryParseUint256 } from '../base/hex.ts';
-import { SIGNED_FIELDS } from '../base/orderFields.ts';
+import { SIGNED_FIELDS, type SignedValues } from '../base/orderFields.ts';
 import { type Keccak256, keccak256 } from './keccak.ts';
 
 export const DOMAIN_NAME = 'Prediction Market Exchange';
@@ -28,19 +26,7 @@ export const ZERO_ADDRESS = '0x0000000000000000000000000000000000000000';
 export type Eip712Domain = { name: string; version: string; chainId: number; verifyingContract: string };
 
 /** An order in wire terms: 256-bit values as canonical decimals, addresses as hex, everything else a safe integer. */
-export type SignableOrder = {
-  salt: string;
-  maker: string;
-  signer: string;
-  tokenId: string;
-  makerAmount: number;
-  takerAmount: number;
-  expirationSec: number;
-  nonce: number;
-  feeRateBps: number;
-  minTakerNet: number;
-  side: Side;
-};
+export type SignableOrder = SignedValues;
 
 const WORD = 32;
 const WORDS = 1 + SIGNED_FIELDS.length;
@@ -76,12 +62,12 @@ export class OrderHasher {
     return this.final.slice(DOMAIN_OFFSET, STRUCT_OFFSET);
   }
 
-  /** Returns the digest of a plain order; throws if a field is malformed. */
-  digestOf(order: SignableOrder): Uint8Array {
+  /** Returns the digest of the values of a plain order; throws if one is malformed. */
+  digestOf(order: Readonly<Partial<Record<keyof SignableOrder, unknown>>>): Uint8Array {
     const values: Readonly<Record<string, unknown>> = order;
-    for (const { word, type, name, form } of SIGNED_FIELDS) {
+    for (const { word, type, name, key, form } of SIGNED_FIELDS) {
       if (form === 'noAddress') continue;
-      const value = values[name === 'expiration' ? 'expirationSec' : name];
+      const value = values[key];
       const isNumber = typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
       if (form === 'address' || form === 'uint256' || form === 'token') {
         if (typeof value !== 'string' || !this.tryPutText(word, type, value)) throw malformed(name);

@@ -3,6 +3,7 @@
  * copied. The same bytes are in rings and in the journal, so the byte order of the machine is asserted once.
  */
 import { assert } from '../base/assert.ts';
+import { type Hex, toHex } from '../base/hex.ts';
 
 assert(new Uint8Array(new Uint32Array([1]).buffer)[0] === 1, 'record: the machine is little-endian');
 
@@ -20,6 +21,10 @@ export function writeSafe(words: Uint32Array, word: number, value: number): void
   // A store keeps the low 32 bits of the integer part; the quotient is exact, because only its exponent differs.
   words[word] = value;
   words[word + 1] = value / TWO_32;
+}
+
+export function hexAt(words: Uint32Array, word: number, length: number): Hex {
+  return toHex(new Uint8Array(words.buffer, words.byteOffset + word * 4, length));
 }
 
 /** Two's complement over two words, for the few fields that may be negative. */

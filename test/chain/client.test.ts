@@ -59,16 +59,7 @@ function selectorsOf(
 
 /** An order of the rig in the terms of the engine. */
 function inEngine({ order, signature }: SignedChainOrder, hash: Hex): ChainTrade['maker'] {
-  const { salt, maker, signer, tokenId, side } = order;
-  return {
-    ...{ hash, salt, maker, signer, tokenId, side, signature },
-    makerAmount: Number(order.makerAmount),
-    takerAmount: Number(order.takerAmount),
-    expirationSec: 0,
-    nonce: 0,
-    feeBps: 50,
-    minTakerNet: 0,
-  };
+  return { hash, order, signature };
 }
 
 /** Alice buys four Yes of Bob, and six Yes against six No that Carol buys. */

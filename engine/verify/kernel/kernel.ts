@@ -17,6 +17,7 @@ import { ADDRESS_BYTES, HASH_BYTES } from '../../../shared/base/hex.ts';
 import { ORDER_TYPE_HASH } from '../../../shared/crypto/eip712.ts';
 import { SIGNATURE_BYTES } from '../../../shared/crypto/signature.ts';
 import { COMMAND } from '../../../shared/wire/commands.ts';
+import { SIGNED_PLACES } from '../../../shared/wire/signedPlaces.ts';
 import {
   BEST_VARIANT,
   instantiate,
@@ -50,16 +51,12 @@ const COEFFICIENT_BYTES = 16;
 const RANDOM_BYTES = 4096;
 
 const { PLACE } = COMMAND;
-/** The words of a record that the kernel reads: from the salt to the last signed field. Younger fields may follow. */
+/**
+ * The words of a record that the kernel reads: from the salt to the last signed field. Younger fields may follow. Its
+ * offsets are constants of wasm/order.as, which test/unit/shared/crypto/orderLayout.test.ts compares with the record.
+ */
 const FIRST_WORD = PLACE.salt;
-const RECORD_WORDS = PLACE.minTakerNet + 2 - FIRST_WORD;
-
-assert(PLACE.tokenId - FIRST_WORD === 8 && PLACE.makerAddress - FIRST_WORD === 16, 'kernel: layout of a placement');
-assert(PLACE.signerAddress - FIRST_WORD === 21 && PLACE.signature - FIRST_WORD === 26, 'kernel: who signed');
-assert(PLACE.kind - FIRST_WORD === 43 && PLACE.makerAmount - FIRST_WORD === 44, 'kernel: kind and amount');
-assert(PLACE.takerAmount - FIRST_WORD === 46 && PLACE.expirationSec - FIRST_WORD === 48, 'kernel: amount, expiration');
-assert(PLACE.nonce - FIRST_WORD === 50 && PLACE.feeBps - FIRST_WORD === 52, 'kernel: nonce and fee');
-assert(PLACE.minTakerNet - FIRST_WORD === 54 && RECORD_WORDS === 56, 'kernel: the last signed field');
+const RECORD_WORDS = Math.max(...SIGNED_PLACES.map(({ at, size }) => at + Math.ceil(size / 4))) - FIRST_WORD;
 
 /** Implements BatchVerifier (verifier.ts). */
 export class Kernel {

@@ -15,8 +15,8 @@ export const VERIFICATION_FAULTS: readonly Fault[] = [
   {
     name: 'nonce and fee change places in the digest of an order',
     file: 'engine/verify/placeDigest.ts',
-    search: 'return [{ signed, at, size: BYTES_OF',
-    replace: 'return [{ signed: signed === 9 ? 10 : signed === 10 ? 9 : signed, at, size: BYTES_OF',
+    search: 'word: signed, at, size } = SIGNED_PLACES[index];',
+    replace: 'word, at, size } = SIGNED_PLACES[index];\n    const signed = [10, 9][word - 9] ?? word;',
     caughtBy: 'test/unit/engine/verify/placeDigest.test.ts',
   },
   {

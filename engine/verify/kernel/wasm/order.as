@@ -6,7 +6,7 @@
 import { keccak } from './keccak';
 
 export const RECORD = memory.data(224, 16);
-/** Offsets in RECORD, in bytes; kernel.ts compares them with the layout. */
+/** Offsets in RECORD, in bytes: orderLayout.test.ts compares them with the layout. */
 const SALT: usize = 0;
 const TOKEN_ID: usize = 32;
 const MAKER: usize = 64;

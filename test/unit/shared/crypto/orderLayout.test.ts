@@ -6,16 +6,24 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { decodeFunctionData, type Hex, hashTypedData } from 'viem';
+import { signedColumnsOf, structOf } from '../../../../engine/settlement/signedColumns.ts';
 import { PLACEMENT } from '../../../../shared/api/orders.ts';
 import { MATCH_TYPE, OUTCOME, SIDE } from '../../../../shared/base/codes.ts';
 import { toHex } from '../../../../shared/base/hex.ts';
-import { camelCase, ORDER_FIELD_LIST, type OrderField, PLACEMENT_FIELDS } from '../../../../shared/base/orderFields.ts';
+import {
+  camelCase,
+  ORDER_FIELD_LIST,
+  type OrderField,
+  PLACEMENT_FIELDS,
+  SIGNED_FIELDS,
+} from '../../../../shared/base/orderFields.ts';
 import { type ChainTrade, encodeBatch } from '../../../../shared/chain/batch.ts';
 import { EXCHANGE_ABI } from '../../../../shared/chain/exchangeAbi.ts';
 import { hasherFor, ORDER_TYPE, ZERO_ADDRESS } from '../../../../shared/crypto/eip712.ts';
-import { PLACE_BIT_POST_ONLY, PLACE_SELF_TRADE_SHIFT } from '../../../../shared/wire/commands.ts';
+import { COMMAND, PLACE_BIT_POST_ONLY, PLACE_SELF_TRADE_SHIFT } from '../../../../shared/wire/commands.ts';
 import { ENTRY, PLACE_BIT_SELF_TRADE } from '../../../../shared/wire/entry.ts';
-import { PLACED_FIELDS } from '../../../../shared/wire/orderBody.ts';
+import { PLACED_FIELDS, writeBody } from '../../../../shared/wire/orderBody.ts';
+import { SIGNED_PLACES } from '../../../../shared/wire/signedPlaces.ts';
 
 const WORD_BYTES = 32;
 /** In the order of the words, of which the first is the hash of the type. */
@@ -59,10 +67,11 @@ describe('the layout of a signed order', () => {
   test('is that of the kernel, word by word', () => {
     const source = sourceOf('engine/verify/kernel/wasm/order.as');
     const words = new Map<string, number>();
-    const add = (constant: string, word: number): void => {
-      const camel = constant.toLowerCase().replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
-      words.set({ fee: 'feeRateBps', kind: 'side' }[camel] ?? camel, word);
+    const nameOf = (constant: string): string => {
+      const camel = camelCase(constant.toLowerCase());
+      return { fee: 'feeRateBps', kind: 'side' }[camel] ?? camel;
     };
+    const add = (constant: string, word: number): void => void words.set(nameOf(constant), word);
     for (const [, count, hasAddress, name] of source.matchAll(
       /memory\.copy\(STRUCT \+ (?:(\d+) \* )?WORD( - ADDRESS)?, RECORD \+ (\w+),/g,
     )) {
@@ -74,6 +83,16 @@ describe('the layout of a signed order', () => {
     const expected = NAMES.flatMap((name, index) => (name === 'taker' ? [] : [[name, index + 1]]));
     assert.deepEqual([...words], expected);
     assert.match(source, new RegExp(`keccak\\(STRUCT_HASH, STRUCT, ${NAMES.length + 1} \\* WORD\\)`));
+    const [, offsets] = /Offsets in RECORD[^\n]*\n((?:const \w+: usize = \d+;\n)+)/.exec(source)!;
+    const read = [...offsets!.matchAll(/const (\w+): usize = (\d+);/g)].map(([, name, at]) => [
+      nameOf(name!),
+      Number(at),
+    ]);
+    const first = COMMAND.PLACE.salt;
+    const inRecord = SIGNED_PLACES.map(({ name, at }) => [name, 4 * (at - first)] as const);
+    assert.deepEqual(new Map(read as [string, number][]), new Map(inRecord));
+    const end = Math.max(...SIGNED_PLACES.map(({ at, size }) => 4 * (at - first) + size));
+    assert.match(source, new RegExp(`RECORD = memory\\.data\\(${end}, 16\\)`));
   });
 
   test('is that of the contract: its struct, its type and its length', () => {
@@ -89,10 +108,13 @@ describe('the layout of a signed order', () => {
   });
 
   test('is that of the batches which the contract is sent, with each value in its field', () => {
-    const facts = { salt: 21n, tokenId: 2n, ...NUMBERS, ...ADDRESSES, expirationSec: 15, feeBps: 16 };
-    const order = { ...facts, hash: '0x01', signature: '0x02' } as const;
+    const words = new Uint32Array(COMMAND.PLACE.BYTES / 4);
+    const body = Object.fromEntries(SIGNED_FIELDS.map(({ json, name }) => [json, String(VALUES[name])]));
+    assert.equal(writeBody({ words, bytes: new Uint8Array(words.buffer), at: 0 }, { ...body, side: 'SELL' }), null);
+    const order = structOf(signedColumnsOf(words, 0));
+    const maker = { order, hash: '0x01', signature: '0x02' } as const;
     const trade: ChainTrade = {
-      ...{ shard: 0, tradeSequence: 1, maker: order, taker: { ...order, hash: '0x03', side: SIDE.BUY } },
+      ...{ shard: 0, tradeSequence: 1, maker, taker: { ...maker, hash: '0x03', order: { ...order, side: SIDE.BUY } } },
       ...{ makerOutcome: OUTCOME.YES, matchType: MATCH_TYPE.STANDARD, lots: 1, yesTicks: 40, ticksPerUnit: 100 },
     };
     const data = encodeBatch(`0x${'00'.repeat(32)}`, [trade]);
