@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import { eventually } from './eventually.ts';
 import type { Json } from './server.ts';
 
@@ -32,12 +32,13 @@ type Answer = { readonly status: number; readonly body: Json };
 
 export class PolymarketBot {
   #host: string;
-  readonly #account = privateKeyToAccount(generatePrivateKey());
+  readonly #account: PrivateKeyAccount;
   #salt = 1;
   key = { apiKey: '', secret: '', passphrase: '' };
 
-  constructor(host: string) {
+  constructor(host: string, privateKey = generatePrivateKey()) {
     this.#host = host;
+    this.#account = privateKeyToAccount(privateKey);
   }
 
   /** The same bot at another address. */

@@ -131,12 +131,15 @@ function entryOf(group: string): string {
   return `test/together/${group}.ts`;
 }
 
+/** The clients of Polymarket trade with the money of an account. */
+const OWN_MONEY = 'test/peers/ownMoney.test.ts';
+
 /** The files of `npm run test:chain`. */
 export function chainSuiteFiles(): string[] {
   const groups = Object.keys(GROUPS).filter((name) => name.startsWith('api'));
   const grouped = new Set(groups.flatMap((name) => GROUPS[name]!));
   const alone = filesOnChain().filter((file) => !grouped.has(file));
-  return [...groups.map(entryOf), ...alone];
+  return [...groups.map(entryOf), ...alone, OWN_MONEY];
 }
 
 /** All files are loaded before the first test runs, so that none is loaded while a test has replaced the timers. */

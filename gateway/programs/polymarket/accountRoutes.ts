@@ -58,7 +58,12 @@ async function trades(parts: Trading, key: KeyRow, query: URLSearchParams): Prom
       ...at,
       ...(market_id === undefined ? {} : { market_id }),
     });
-    data.push(...answer.trades.flatMap((trade) => shownTrade(parts, trade, key)).filter(isChosen));
+    for (const trade of answer.trades) {
+      const shown = shownTrade(parts, trade, key).filter(isChosen);
+      if (shown.length === 0) continue;
+      const hash = await parts.transactions.of(client, trade);
+      data.push(...shown.map((json) => (hash === null ? json : { ...json, transaction_hash: hash })));
+    }
     cursor = answer.next_cursor ?? LAST_CURSOR;
     if (id !== null && data.length > 0) cursor = LAST_CURSOR;
   }

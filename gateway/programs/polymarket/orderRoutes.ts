@@ -10,6 +10,7 @@ import type { Placing } from './placing.ts';
 import { type Asked, jsonOf, listOf, objectOf, pageOf, Refusal, type Route } from './reply.ts';
 import { refusalOf } from './server.ts';
 import type { KeyRow, PolymarketStore } from './store.ts';
+import type { Transactions } from './transactions.ts';
 
 const MOST_PLACED = 15;
 const MOST_CANCELLED = 3000;
@@ -27,6 +28,7 @@ export type Trading = {
   readonly catalogue: Catalogue;
   readonly placing: Placing;
   readonly faults: Faults;
+  readonly transactions: Transactions;
 };
 
 export function orderRoutes(parts: Trading): readonly Route[] {

@@ -24,6 +24,7 @@ import { PolymarketServer } from './server.ts';
 import type { PolymarketSettings } from './settings.ts';
 import { Sockets } from './sockets.ts';
 import type { PolymarketStore } from './store.ts';
+import { Transactions } from './transactions.ts';
 import { UserChannel } from './userChannel.ts';
 
 const READER = 'reader';
@@ -68,7 +69,7 @@ export class Polymarket {
     const faults = new Faults(clock, () => sockets.disconnect());
     const placing = new Placing({ store, accounts, catalogue, clock, chainId });
     const heartbeats = new PolymarketHeartbeats(auth, accounts, onError);
-    const trading = { auth, accounts, store, catalogue, placing, faults };
+    const trading = { auth, accounts, store, catalogue, placing, faults, transactions: new Transactions() };
     const server = new PolymarketServer({
       routes: [
         ...dataRoutes(new MarketData(reads, catalogue), clock),

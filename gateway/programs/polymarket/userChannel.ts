@@ -3,14 +3,16 @@
  *
  * Invariants:
  *   POLYUSER-1  An account has one stream, however many read it; it is open while one reads.
- *   POLYUSER-2  A trade is sent in each of its states, in their order: matched, mined, confirmed; or, where its
- *               settlement fails, matched, retrying, failed.
+ *   POLYUSER-2  A trade is sent in each of its states, in their order and each when it is there: matched, mined,
+ *               confirmed; or, where its settlement fails, retrying and failed. While the chain takes longer than
+ *               MOST_SETTLING looks, no end is sent.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { formatUnits } from '../../../shared/client/amounts.ts';
 import type { ExchangeStream } from '../../../shared/client/stream/exchangeStream.ts';
 import type { FillFrame, OrderStatusFrame } from '../../../shared/client/stream/frames.ts';
 import type { UserEvent } from '../../../shared/client/stream/userStream.ts';
+import type { UserTrade } from '../../../shared/client/types.ts';
 import { shownTrade } from './accountRoutes.ts';
 import type { TradeStatus } from './orderJson.ts';
 import { priceOfRow, type TradeJson, tokensOf } from './orderJson.ts';
@@ -23,7 +25,11 @@ import { TradeLooks } from './tradeLooks.ts';
 const MOST_MARKETS = 500;
 const SETTLING_EVERY_MS = 1000;
 const MOST_SETTLING = 600;
-const STATES: Readonly<Record<'settled' | 'failed', readonly TradeStatus[]>> = {
+/** The states through which a trade has come there. */
+const STATES: Readonly<Record<UserTrade['settlement_status'], readonly TradeStatus[]>> = {
+  pending: ['MATCHED'],
+  submitted: ['MATCHED'],
+  mined: ['MATCHED', 'MINED'],
   settled: ['MATCHED', 'MINED', 'CONFIRMED'],
   failed: ['MATCHED', 'RETRYING', 'FAILED'],
 };
@@ -117,34 +123,39 @@ export class UserChannel implements Channel {
     if (row !== undefined && !isTaking(row)) {
       this.#send(account, data.market_id, orderMessage(this.#parts, row, data.remaining, 'UPDATE', timestamp));
     }
-    const trade = await this.#trade(account, frame);
-    if (trade === null) return;
-    faults.onTrade(trade.id);
-    const end = faults.isFailed(trade.id) ? 'failed' : await this.#matched(account, data.market_id, trade);
-    const states = STATES[end];
-    // POLYUSER-2.
-    const first = faults.isFailed(trade.id) || trade.status === 'CONFIRMED' ? 0 : 1;
-    for (const status of states.slice(first))
-      this.#send(account, data.market_id, tradeMessage(trade, status, timestamp));
+    const found = await account.looks.find(data.trade_id, timestamp);
+    const trade = found === null ? undefined : shownTrade(this.#parts, found, account.key).at(0);
+    if (found === null || trade === undefined) return;
+    const sent = new Set<TradeStatus>();
+    const send = (reached: UserTrade['settlement_status'], hash: string | null): void => {
+      for (const status of STATES[reached]) {
+        if (sent.has(status)) continue;
+        sent.add(status);
+        const json = hash === null ? trade : { ...trade, transaction_hash: hash };
+        this.#send(account, data.market_id, tradeMessage(json, status, timestamp));
+      }
+    };
+    if (faults.isFailed(trade.id)) send('failed', null);
+    else await this.#follow(account, found, send);
   }
 
-  /** On a chain a trade is settled later: its first state is sent at once. @returns its end */
-  async #matched(account: Account, marketId: string, trade: TradeJson): Promise<'settled' | 'failed'> {
-    if (trade.status === 'CONFIRMED') return 'settled';
-    this.#send(account, marketId, tradeMessage(trade, 'MATCHED', Number(trade.match_time) * 1000));
-    const client = this.#parts.accounts.client(account.key.address);
+  /** POLYUSER-2. Without a chain a trade is settled at once. */
+  async #follow(
+    account: Account,
+    trade: UserTrade,
+    send: (reached: UserTrade['settlement_status'], hash: string | null) => void,
+  ): Promise<void> {
+    const { accounts, transactions } = this.#parts;
+    const client = accounts.client(account.key.address);
+    send(trade.settlement_status, await transactions.of(client, trade));
+    let status = trade.settlement_status;
     for (let look = 0; look < MOST_SETTLING && account.readers.size > 0; look++) {
-      const { settlement_status } = await client.tradeSettlement(trade.id);
-      if (settlement_status === 'settled' || settlement_status === 'failed') return settlement_status;
+      if (status === 'settled' || status === 'failed') return;
       await sleep(SETTLING_EVERY_MS, undefined, { ref: false });
+      const settlement = await client.tradeSettlement(trade.id);
+      status = settlement.settlement_status;
+      send(status, transactions.noted(settlement));
     }
-    return 'failed';
-  }
-
-  /** Null if it is not there after a while, or not shown. */
-  async #trade({ key, looks }: Account, { data, timestamp }: FillFrame): Promise<TradeJson | null> {
-    const found = await looks.find(data.trade_id, timestamp);
-    return found === null ? null : (shownTrade(this.#parts, found, key).at(0) ?? null);
   }
 
   #send({ readers }: Account, marketId: string, message: object): void {
