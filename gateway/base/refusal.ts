@@ -16,6 +16,8 @@ export type Refusal = {
   readonly rateLimitHeaders?: string;
   /** The methods that a 405 offers. */
   readonly allow?: string;
+  /** The length of a file that has no such part. */
+  readonly contentRange?: string;
 };
 
 /** A request whose format is not that of its route. */

@@ -35,10 +35,13 @@ export const NOT_RECEIVING = -1;
 /** True if a stage lets the call pass; a promise while a shared counter is asked. */
 export type Passage = boolean | Promise<boolean>;
 
-/** Rows of an answer. A promise stands for rows that are not available yet: continue once it resolves. */
-export type Rows = Iterator<string | Promise<unknown>>;
+/**
+ * Rows of an answer: texts, or bytes, which are sent as they are, each a piece by itself. A promise stands for rows
+ * that are not available yet: continue once it resolves. `return` is called when the answer is over.
+ */
+export type Rows = Iterator<string | Buffer | Promise<unknown>>;
 
-export type AnswerOptions = Pick<Refusal, 'retryAfterSec' | 'allow'> & {
+export type AnswerOptions = Pick<Refusal, 'retryAfterSec' | 'allow' | 'contentRange'> & {
   /** The address to which a browser is redirected. */
   readonly location?: string;
   /** Default: JSON. */
@@ -49,6 +52,8 @@ export type AnswerOptions = Pick<Refusal, 'retryAfterSec' | 'allow'> & {
   readonly isReplayed?: boolean;
   /** The answer to GET would be written in pieces, so its length is not known. */
   readonly isInPieces?: boolean;
+  /** The length of the answer to GET, if that is not the length of this one. */
+  readonly bodyBytes?: number;
 };
 
 /** A text, or its bytes. */

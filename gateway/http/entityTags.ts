@@ -25,7 +25,7 @@ export function okTagged(call: Call, body: Buffer, tag: string): void {
 }
 
 /** Tags are compared without the mark for weak tags; a star matches every tag. */
-function isNamed(tag: string, ifNoneMatch: string): boolean {
+export function isNamed(tag: string, ifNoneMatch: string): boolean {
   const named = ifNoneMatch.split(',').map((text) => text.trim().replace(/^W\//, ''));
   return named.includes(tag) || named.includes('*');
 }

@@ -80,13 +80,20 @@ export class HttpTransport extends Transport {
 /**
  * Status and headers of an answer whose body follows in pieces, with the first. Only here can the client be informed
  * that this is the last answer on its connection: the client closes it, or the answer to its next request does.
+ * @param ownLines in place of the common ones, from the value of Content-Type on
  * @returns true if the piece was sent
  */
-export function beginLongAnswer(call: Call, text: string, contentType: string | undefined): boolean {
+export function beginLongAnswer(
+  call: Call,
+  text: AnswerBody,
+  contentType: string | undefined,
+  ownLines?: string,
+): boolean {
   const { response } = call;
   let isRead = true;
   response.cork(() => {
-    writeCommonHeaders(call, contentType, undefined);
+    if (call.status !== 200) response.writeStatus(statusLine(call.status));
+    writeCommonHeaders(call, contentType, ownLines);
     if (call.transport.closesConnection) response.writeHeader('Connection', 'close');
     isRead = response.write(text);
   });
@@ -119,7 +126,7 @@ function write(call: Call, status: number, body: AnswerBody, options: AnswerOpti
   const { response, transport } = call;
   const retryAfterSec = retryAfterOf(status, options);
   // 200 OK is what uWebSockets.js writes by itself.
-  if (status !== 200) response.writeStatus(STATUS_LINES.get(status) ?? String(status));
+  if (status !== 200) response.writeStatus(statusLine(status));
   const { headerLines } = options;
   const isOpen = headerLines !== undefined && isKept(call);
   writeCommonHeaders(call, options.contentType, isOpen ? headerLines + KEEP_ALIVE : headerLines);
@@ -128,7 +135,8 @@ function write(call: Call, status: number, body: AnswerBody, options: AnswerOpti
   if (options.isReplayed) response.writeHeader('Idempotency-Replayed', 'true');
   if (options.location !== undefined) response.writeHeader('Location', options.location);
   if (options.allow !== undefined) response.writeHeader('Allow', options.allow);
-  if (call.method === 'HEAD' || status === NOT_MODIFIED) endHead(call, options.isInPieces === true ? null : body);
+  if (options.contentRange !== undefined) response.writeHeader('Content-Range', options.contentRange);
+  if (call.method === 'HEAD' || status === NOT_MODIFIED) endHead(call, lengthOf(body, options));
   else response.end(body, transport.closesConnection);
 }
 
@@ -158,13 +166,22 @@ function isKept({ headers, transport }: Call): boolean {
  * GET. It is not an argument, because uWebSockets.js would then wait for that body; nor can it close the connection
  * without a length.
  */
-function endHead({ response, transport }: Call, body: AnswerBody | null): void {
+function endHead({ response, transport }: Call, bodyBytes: number | null): void {
   if (transport.closesConnection) {
     response.end('', true);
     return;
   }
-  if (body !== null) response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
+  if (bodyBytes !== null) response.writeHeader('Content-Length', String(bodyBytes));
   response.endWithoutBody();
+}
+
+/** That of the answer to GET; null if it is not known. */
+function lengthOf(body: AnswerBody, { isInPieces, bodyBytes }: AnswerOptions): number | null {
+  return isInPieces === true ? null : (bodyBytes ?? Buffer.byteLength(body));
+}
+
+function statusLine(status: number): string {
+  return STATUS_LINES.get(status) ?? String(status);
 }
 
 function headerLines(cacheControl: string, policy: string): string {
@@ -182,6 +199,7 @@ const JSON_LINES = new PreparedLines(`${JSON_TYPE}\r\n${COMMON_HEADERS}`);
 const STATUS_LINES: ReadonlyMap<number, string> = new Map([
   [201, '201 Created'],
   [202, '202 Accepted'],
+  [206, '206 Partial Content'],
   [302, '302 Found'],
   [304, '304 Not Modified'],
   [400, '400 Bad Request'],
@@ -191,6 +209,7 @@ const STATUS_LINES: ReadonlyMap<number, string> = new Map([
   [405, '405 Method Not Allowed'],
   [409, '409 Conflict'],
   [413, '413 Payload Too Large'],
+  [416, '416 Range Not Satisfiable'],
   [422, '422 Unprocessable Entity'],
   [423, '423 Locked'],
   [429, '429 Too Many Requests'],

@@ -16,12 +16,13 @@
  *                 UNDERWAY_ANONYMOUS: the data of their rows is kept until they are read.
  *   LONGANSWER-4  An answer that waits for its next rows is not ready, even if its client has read everything.
  *   LONGANSWER-5  Nothing of a collected answer has been sent. At MOST_COLLECTED it begins, in chunks.
+ *   LONGANSWER-6  An answer has texts or bytes. One with bytes is never collected.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { nowUs } from '../../shared/base/stopwatch.ts';
 import { isAccount } from '../base/principal.ts';
 import { SpareTurns } from '../base/spareTurns.ts';
-import type { Call, Collected, Rows } from './call.ts';
+import type { AnswerBody, Call, Collected, Rows } from './call.ts';
 import { beginLongAnswer } from './httpTransport.ts';
 import type { TurnTimes } from './turnTimes.ts';
 
@@ -51,7 +52,13 @@ type LongAnswer = {
 };
 
 /** `awaited` is what the rows after it wait for. */
-export type Piece = { readonly text: string; readonly isLast: boolean; readonly awaited: Promise<unknown> | null };
+export type Piece = {
+  readonly text: string;
+  /** In place of the text. */
+  readonly bytes?: Buffer;
+  readonly isLast: boolean;
+  readonly awaited: Promise<unknown> | null;
+};
 
 export class LongAnswers {
   /** Pieces written since the start. */
@@ -161,11 +168,13 @@ export class LongAnswers {
   }
 
   #write(answer: LongAnswer): void {
-    const { text, isLast, awaited } = this.#takePiece(answer.rows);
+    const { text, bytes, isLast, awaited } = this.#takePiece(answer.rows);
     this.pieces++;
     const { collected } = answer;
     const isRead =
-      collected === null ? send(answer, text, isLast) : collect(answer, collected.text + text, collected, isLast);
+      collected === null
+        ? send(answer, bytes ?? text, isLast)
+        : collect(answer, collected.text + text, collected, isLast);
     if (awaited !== null) this.#awaitRows(answer, awaited);
     if (isLast) this.#end(answer);
     else if (isRead) this.#makeReady(answer);
@@ -203,24 +212,25 @@ export class LongAnswers {
   }
 
   #end(answer: LongAnswer): void {
-    const { call, account } = answer;
+    const { call, account, rows } = answer;
     assert(call.transport.onGone !== null, 'LONGANSWER-2: an answer is over once');
     call.transport.onGone = null;
     if (answer.stalled !== null) clearTimeout(answer.stalled);
     const left = this.#underway.get(account)! - 1;
     if (left === 0) this.#underway.delete(account);
     else this.#underway.set(account, left);
+    rows.return?.();
     call.host.onAnswered(call);
   }
 }
 
 /** @returns whether it has left. */
-function send({ call: { response } }: LongAnswer, text: string, isLast: boolean): boolean {
+function send({ call: { response } }: LongAnswer, text: AnswerBody, isLast: boolean): boolean {
   let isRead = true;
   response.cork(() => {
     // The head says it where the client is to close the connection.
     if (isLast) response.end(text);
-    else if (text !== '') isRead = response.write(text);
+    else if (text.length > 0) isRead = response.write(text);
   });
   return isRead;
 }
@@ -243,7 +253,11 @@ export function takePiece(rows: Rows, hasTime: () => boolean = () => true): Piec
   for (let row = 0; row < PIECE_ROWS && (row === 0 || hasTime()); row++) {
     const { value, done } = rows.next();
     if (done) return { text, isLast: true, awaited: null };
-    if (typeof value !== 'string') return { text, isLast: false, awaited: value };
+    if (value instanceof Promise) return { text, isLast: false, awaited: value };
+    if (typeof value !== 'string') {
+      assert(text === '', 'LONGANSWER-6: an answer has texts or bytes');
+      return { text, bytes: value, isLast: false, awaited: null };
+    }
     text += value;
   }
   return { text, isLast: false, awaited: null };

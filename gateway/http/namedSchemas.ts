@@ -28,6 +28,7 @@ import * as operators from '../../shared/api/operators.ts';
 import * as orders from '../../shared/api/orders.ts';
 import * as platform from '../../shared/api/platform.ts';
 import * as positions from '../../shared/api/positions.ts';
+import * as publicHistory from '../../shared/api/publicHistory.ts';
 import * as quotes from '../../shared/api/quotes.ts';
 import * as rewards from '../../shared/api/rewards.ts';
 import { described, type JsonSchema } from '../../shared/api/schema.ts';
@@ -65,6 +66,7 @@ const MODULES: readonly Readonly<Record<string, unknown>>[] = [
   orders,
   platform,
   positions,
+  publicHistory,
   quotes,
   rewards,
   sessions,
@@ -173,6 +175,7 @@ const FORMS: Readonly<Record<string, JsonSchema>> = {
   Price: described(fields.PRICE, 'An exact decimal: of a price USDC per token.'),
   Usd: described(fields.USD, 'Dollars, exact, in the shortest form.'),
   Time: fields.TIME,
+  TimeOrDay: described(fields.SINCE, 'Without a zone it is in UTC; a day stands for its first moment.'),
   Line: described(markets.SHORT_TEXT, 'Text of one line, without control characters and others that are not shown.'),
   LineOrEmpty: described(markets.SUBTITLE, 'Text of one line, which may be empty.'),
   Lines: described(markets.LONG_TEXT, 'Text of several lines, otherwise as a line.'),

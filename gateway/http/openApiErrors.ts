@@ -34,6 +34,7 @@ const NAMED: Readonly<Record<string, readonly ErrorKey[]>> = {
   WrongToken: ['INVALID_ADMIN_TOKEN'],
   WrongRole: ['INSUFFICIENT_ROLE'],
   NotFound: ['RESOURCE_NOT_FOUND'],
+  NoFile: ['NO_HISTORY', 'RESOURCE_NOT_FOUND'],
   Busy: ['ENGINE_BUSY'],
   MalformedCall: ['MALFORMED_REQUEST', 'TWO_CREDENTIALS'],
   BadRequest: ['MALFORMED_REQUEST', 'TWO_CREDENTIALS', 'VALIDATION_ERROR'],
@@ -147,15 +148,17 @@ export class ErrorResponses {
 
 function responseOf(status: number | 'default', keys: readonly ErrorKey[]): Document {
   const rows = keys.map((key) => ERRORS[key]);
-  const { message, code } = rows[0];
   const codes = [...new Set(rows.map(({ code }) => code))];
   const headers = HEADERS[Number(status)]?.map((name) => [name, { $ref: `#/components/headers/${name}` }] as const);
   // Beside the reference: which of the codes of the whole interface these are.
   const schema = { $ref: `#/components/schemas/${ERROR_NAME}`, properties: { code: { enum: codes } } };
   return {
-    description: rows.map((row) => `${row.code}: ${row.message}`).join(' · '),
+    // A row without a code has that of the row before it.
+    description: rows
+      .map(({ code, message }, index) => (code === rows[index - 1]?.code ? message : `${code}: ${message}`))
+      .join(' · '),
     ...(headers === undefined ? {} : { headers: Object.fromEntries(headers) }),
-    content: { 'application/json': { schema, example: { error: message, code } } },
+    content: { 'application/json': { schema } },
   };
 }
 

@@ -31,6 +31,7 @@ const HEADERS = {
     description: 'The ETag of an answer: 304 without a body if it is still this one.',
     schema: { type: 'string' },
   },
+  range: { name: 'Range', in: 'header', description: 'One part: `bytes=0-99`.', schema: { type: 'string' } },
 };
 
 export class SharedParameters {
@@ -100,5 +101,6 @@ function parametersOf(route: RouteSpec, write: WriteSchema): readonly Parameter[
   if (route.idempotency !== undefined || route.keepsKey) headers.push(HEADERS.key);
   if (route.hasDeadline) headers.push(HEADERS.deadline);
   if (route.hasEntityTag) headers.push(HEADERS.entityTag);
+  if (206 in route.answers) headers.push(HEADERS.range);
   return [...inPath, ...inQuery, ...headers];
 }

@@ -208,7 +208,7 @@ function limitOf(route: FullSpec): Document {
   if (limit === null) return { 'x-rate-limit': null };
   if (isForOperators(route)) return { 'x-rate-limit': route.limit };
   const whose = route.access === 'public' ? 'Without a key' : 'With a session';
-  const description = `${whose}: ${limit.requests} requests in ${limit.windowSec} s.`;
+  const description = `${whose}: ${limit.requests} in ${limit.windowSec} s.`;
   return { description, 'x-rate-limit': route.limit };
 }
 

@@ -151,6 +151,30 @@ export function okAs(call: Call, contentType: string, body: string): void {
   answer(call, 200, body, { contentType });
 }
 
+/** Answers with headers alone: after HEAD, or with 304. @param bodyBytes the length of the body, or null: unstated */
+export function okWithoutBody(call: Call, status: number, headerLines: string, bodyBytes: number | null): void {
+  if (call.answered) return;
+  call.markAnswered();
+  send(call, status, '', bodyBytes === null ? { headerLines, isInPieces: true } : { headerLines, bodyBytes });
+}
+
+/** Answers with bytes, and with those of `rest` after them, which are read while the ones before are sent. */
+export function okStreamed(call: Call, status: number, headerLines: string, first: Buffer, rest: Rows | null): void {
+  if (rest === null) {
+    if (call.answered) return;
+    call.markAnswered();
+    send(call, status, first, { headerLines });
+  } else if (call.aborted || !call.host.longAnswers.admits(call)) {
+    rest.return?.();
+    refuse(call, { row: ERRORS.ENGINE_BUSY });
+  } else {
+    call.markAnswered();
+    call.status = status;
+    call.transport.closesConnection ||= isUnwelcome(call);
+    call.host.longAnswers.continue(call, rest, beginLongAnswer(call, first, undefined, headerLines), null);
+  }
+}
+
 /** The client already has this body; the length is stated anyway. */
 export function notModified(call: Call, body: Buffer, contentType: string): void {
   if (call.answered) return;

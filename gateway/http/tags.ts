@@ -18,8 +18,8 @@ const TAGS: readonly Tag[] = [
   tag(
     'statistics',
     'Statistics',
-    'The tape, the pulse of the exchange and the leaderboard.',
-    /^\/v1\/(?:markets\/(?:fills|stats)|leaderboards)\//,
+    'The tape, the pulse of the exchange, the leaderboard, and files of every day.',
+    /^\/v1\/(?:markets\/(?:fills|stats)\/|leaderboards\/|history\b)/,
   ),
   tag(
     'funds',

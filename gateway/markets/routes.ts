@@ -12,6 +12,7 @@ import { eventViewRoutes } from './eventViewRoutes.ts';
 import { marketDataRoutes } from './marketDataRoutes.ts';
 import { marketRoutes } from './marketsRoutes.ts';
 import { probabilityRoutes } from './probabilitiesRoutes.ts';
+import { publicHistoryRoutes } from './publicHistoryRoutes.ts';
 import { relatedRoutes } from './relatedRoutes.ts';
 import { exchangeStatisticsRoutes } from './statisticsExchangeRoutes.ts';
 import { recentFillRoutes } from './statisticsFillsRoutes.ts';
@@ -29,6 +30,7 @@ const GROUPS = [
   marketDataRoutes,
   marketHistoryRoutes,
   candleRoutes,
+  publicHistoryRoutes,
   tickerRoutes,
   recentFillRoutes,
   exchangeStatisticsRoutes,

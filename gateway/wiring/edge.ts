@@ -357,6 +357,7 @@ export class Edge {
       isDemo: isDemoDirectory,
       pageFiles: new PageFiles({ isDemo: isDemoDirectory, providers: config.oidc.map(({ name }) => name) }),
       texts: new TextsInTurns(() => trading.link.inFlight > 0),
+      progress: stores.progress,
       ...{ stream: this.stream, tickers: trading.feeds.summaries.tickers.texts },
       userSessions: this.userSessions,
       fiatParts: this.fiatParts,

@@ -1,6 +1,7 @@
 /** The table of routes: the rows of every area, each with the parts of the exchange that its handlers need. */
 import type { Readiness, RoleFields } from '../../shared/api/platform.ts';
 import type { Clock } from '../../shared/base/clock.ts';
+import type { Progress } from '../../shared/wire/progress.ts';
 import type { FourEyes } from '../access/fourEyes.ts';
 import type { Limiter } from '../access/limiter.ts';
 import type { Funding } from '../account/funding.ts';
@@ -40,6 +41,7 @@ import type { CatalogueImport } from '../markets/catalogueImport.ts';
 import type { MarketCommands } from '../markets/marketCommands.ts';
 import { MarketResponses } from '../markets/marketJson.ts';
 import { mirrorPair } from '../markets/mirrorPairs.ts';
+import { PublicHistory } from '../markets/publicHistory.ts';
 import type { ReliedTerms } from '../markets/reliedTerms.ts';
 import { routesOfMarkets } from '../markets/routes.ts';
 import type { StageCommands } from '../markets/stages.ts';
@@ -108,6 +110,7 @@ type RouteTableDeps = {
   /** All answers that may be some seconds old by the contract. */
   readonly sharedAnswers: SharedAnswers;
   readonly texts: TextsInTurns;
+  readonly progress: Progress;
   readonly tickers: TickerTexts;
   readonly pageFiles: PageFiles;
   /** True if the data directory is a demo's: its visitors get play money. */
@@ -202,6 +205,7 @@ function partsOf(deps: RouteTableDeps) {
     defaultFeeBps: config.feeBps,
     approvalAboveMicro: config.approvalAboveMicro,
     comparedChain: () => comparedChain({ ...control, ...deps }),
+    publicHistory: config.historyDir === null ? null : new PublicHistory(config.historyDir),
     needsWallet: (wallet: string): boolean => deps.fiatParts.fiat.service.needsWallet(wallet),
   };
 }

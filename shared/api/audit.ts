@@ -23,7 +23,7 @@ const DIGEST = {
   type: 'string',
   examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
 } as const;
-const STATE = described(ANY_MEMBERS, 'Members as in the bodies of the routes, without secrets.');
+const STATE = described(ANY_MEMBERS, 'As in the bodies of the routes, without secrets.');
 
 /** Newest first. A record must match all given filters. */
 export const AUDIT_QUERY = {

@@ -17,7 +17,12 @@ export function exampleOf(schema: JsonSchema, schemas: Schemas = {}): unknown {
   if (usual !== undefined) return usual;
   if (Array.isArray(values)) return values[0];
   if (Array.isArray(anyOf)) return exampleOf(anyOf[0], schemas);
-  if (typeof reference === 'string') return exampleOf(schemas[reference.slice(REFERENCE.length)], schemas);
+  if (typeof reference === 'string') {
+    const named = schemas[reference.slice(REFERENCE.length)];
+    // Members beside a reference say more of those that the named schema has.
+    const properties = { ...named.properties, ...schema.properties };
+    return exampleOf(schema.properties === undefined ? named : { ...named, properties }, schemas);
+  }
   switch (Array.isArray(type) ? type[0] : type) {
     case 'object':
       return exampleOfObject(schema, schemas);

@@ -210,14 +210,14 @@ export const FILL = object({
 });
 export type Fill = FromSchema<typeof FILL>;
 
-const SIGNED_PRICE = described(PRICE, 'As signed, which of a FOK or FAK may be 1.00 and more: not what was paid.');
+const SIGNED_PRICE = described(PRICE, 'As signed; of a FOK or FAK perhaps 1.00 and more.');
 const ORDER_STATUS_FIELD = { type: 'string', enum: ORDER_STATUS_NAMES } as const;
 export const TAGS = { client_order_id: CLIENT_ORDER_ID, order_group: GROUP_NAME } as const;
 const PLACED_FIELDS = { order_id: UUID, order_hash: HASH, status: ORDER_STATUS_FIELD } as const;
 
 /** `open` rests, `cancelled` was cancelled or killed at once, `none` means that the order is filled. */
 const REMAINDER = {
-  remaining: described(UNITS, 'What is left of the asset that the order gives, at the signed price.'),
+  remaining: described(UNITS, 'Of the asset that the order gives, at the signed price.'),
   remaining_status: { type: 'string', enum: ['open', 'cancelled', 'none'] },
 } as const;
 
@@ -349,7 +349,7 @@ export const ORDER_FIELDS = {
   side: SIDE_FIELD,
   price: SIGNED_PRICE,
   status: ORDER_STATUS_FIELD,
-  remaining: described(UNITS, 'What is left of the asset that the order gives, at the signed price.'),
+  remaining: described(UNITS, 'Of the asset that the order gives, at the signed price.'),
   filled_amount: described(UNITS, 'What is done of the asset that the order gives, at the signed price.'),
   time_in_force: { type: 'string', enum: TIME_IN_FORCE_NAMES },
   post_only: FLAG,

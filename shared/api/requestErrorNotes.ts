@@ -200,6 +200,16 @@ export const REQUEST_ERROR_NOTES = {
     'There is no such thing, or it belongs to another account.',
     'Check the id in the path.',
   ),
+  NO_HISTORY: note(
+    'later',
+    'The exchange writes no files of its history.',
+    'Ask its operator, who can set `HISTORY_DIR`.',
+  ),
+  RANGE_NOT_SATISFIABLE: note(
+    'changed',
+    'The file ends before the part that `Range` asks for.',
+    'Compare with the length in the manifest, or in `Content-Range`.',
+  ),
   MARKET_NOT_FOUND: note('changed', 'No market has this id.', 'Read `GET /v1/markets`.'),
   CONFLICT: note('later', 'The present state does not allow this. The message says what is in the way.', 'Read it.'),
   ACCOUNT_FROZEN: note(

@@ -8,7 +8,7 @@ const REFRESH_TOKEN = { type: 'string', maxLength: 200, examples: ['AZCgsMDQcACA
 const TOKEN_DELIVERY = {
   type: 'string',
   enum: ['cookie', 'body'],
-  description: 'Where the refresh token goes; `body` is for programs that are no browsers.',
+  description: 'Where the refresh token goes; `body` is for programs.',
 } as const;
 const REFERRAL_CODE = { type: 'string', maxLength: 200, examples: ['H7K2M9QX'] } as const;
 

@@ -27,7 +27,7 @@ export type StageStep = FromSchema<typeof STAGE_STEP>;
 export const STAGE_COUNTS = object({ open: COUNT, post_only: COUNT, cancel_only: COUNT });
 export type StageCounts = FromSchema<typeof STAGE_COUNTS>;
 
-const STAGES = { stages: described(STAGE_COUNTS, 'How many markets that are not decided are in each stage.') } as const;
+const STAGES = { stages: described(STAGE_COUNTS, 'Markets that are not decided, by stage.') } as const;
 export const PLATFORM_STAGE_FIELDS = {
   stage: described(STAGE_FIELD, 'In which new markets begin: that of the last step of the whole platform.'),
   ...STAGES,

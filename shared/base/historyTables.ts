@@ -100,7 +100,8 @@ export const HISTORY_TABLE_NAMES = [
   'books',
   'candles',
 ] as const satisfies readonly HistoryTable[];
-export type HistoryFormat = 'csv.gz' | 'parquet';
+export const HISTORY_FORMATS = ['csv.gz', 'parquet'] as const;
+export type HistoryFormat = (typeof HISTORY_FORMATS)[number];
 export const HISTORY_FORMAT = 1;
 /** Levels of each side in the rows of `books`. */
 export const BOOK_LEVELS = 20;

@@ -45,7 +45,7 @@ export const CODES: ReadonlySet<string> = new Set(
     .trim()
     .split(/\s+/),
 );
-export const STATUSES: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 409, 413, 422, 423, 429, 500, 503]);
+export const STATUSES: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 409, 413, 416, 422, 423, 429, 500, 503]);
 /** The connection was never opened, so the request did not leave. */
 const NOT_CONNECTED: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'];
 

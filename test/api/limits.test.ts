@@ -16,6 +16,9 @@ const UNLISTED = '30/60';
 const LISTED: Readonly<Record<string, string>> = {
   'GET /v1/markets': '100/60',
   'GET /v1/markets/:id': '200/60',
+  'GET /v1/history/:day': '200/60',
+  'GET /v1/history/:day/:file': '200/60',
+  'GET /v1/history/:day/markets/:market_id/:file': '200/60',
   'POST /v1/market-data/bbo': '100/60',
   'POST /v1/orders': '10/1',
   'DELETE /v1/orders/:hash': '20/1',

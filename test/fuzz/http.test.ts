@@ -19,7 +19,7 @@ import { type HeaderLines, onWire, requestBytes, signedHeaders, type WireAnswer 
 
 const RUNS = timesOf({ suite: 150, soak: 5000 });
 const SEED = seedOr(20_261_123);
-const DOCUMENTED = new Set([200, 201, 202, 400, 401, 403, 404, 405, 409, 413, 422, 423, 429, 503]);
+const DOCUMENTED = new Set([200, 201, 202, 400, 401, 403, 404, 405, 409, 413, 416, 422, 423, 429, 503]);
 /** The answers of the HTTP parser itself to bytes that are not a request. */
 const OF_PARSER = new Set([...DOCUMENTED, 431, 505]);
 const MAX_GROWTH_KIB = 96 * 1024;

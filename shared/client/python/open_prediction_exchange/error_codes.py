@@ -14,6 +14,7 @@ class NotFoundError(ApiError):
     """404:
 
     - not found
+    - no history is published here
     - market not found
     - order not found
     - nothing to claim
@@ -25,7 +26,7 @@ class MethodNotAllowedError(ApiError):
 
 
 class ValidationError(ApiError):
-    """400:
+    """400, 416:
 
     - malformed request
     - API key headers and a bearer token exclude each other
@@ -37,6 +38,7 @@ class ValidationError(ApiError):
     - GTD orders require an expiration time
     - no orders provided
     - no order hashes provided
+    - the file has no such part
     - new_order is for another market, outcome or side
     """
 
@@ -362,5 +364,5 @@ CODES: dict[str, type[ApiError]] = {
     "OUTCOME_UNKNOWN": OutcomeUnknownError,
     "INTERNAL_ERROR": InternalError,
 }
-STATUSES = frozenset([400, 401, 403, 404, 405, 409, 413, 422, 423, 429, 500, 503])
+STATUSES = frozenset([400, 401, 403, 404, 405, 409, 413, 416, 422, 423, 429, 500, 503])
 """Every status that the exchange itself gives to a refusal."""

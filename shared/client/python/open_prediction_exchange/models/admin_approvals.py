@@ -92,14 +92,14 @@ class AuditRecord:
     method: str | None = None
     path: str | None = None
     body: dict[str, Any] | None = None
-    """Members as in the bodies of the routes, without secrets."""
+    """As in the bodies of the routes, without secrets."""
     of: int | None = None
     """The number of the change."""
     status: int | None = None
     code: str | None = None
     error: str | None = None
     before: dict[str, Any] | None = None
-    """Members as in the bodies of the routes, without secrets."""
+    """As in the bodies of the routes, without secrets."""
     after: dict[str, Any] | None = None
     market_id: str | None = None
     event_id: str | None = None
@@ -108,7 +108,7 @@ class AuditRecord:
     proposal: int | None = None
     """Its number in the contract of resolutions."""
     approval: dict[str, Any] | None = None
-    """Members as in the bodies of the routes, without secrets."""
+    """As in the bodies of the routes, without secrets."""
     count: int | None = None
     attempts: tuple[AuditRecordAttempt, ...] | None = None
     other_attempts: int | None = None

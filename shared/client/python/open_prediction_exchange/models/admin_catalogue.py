@@ -63,7 +63,7 @@ class Indication:
 
 @dataclass(frozen=True, kw_only=True)
 class StageCounts:
-    """How many markets that are not decided are in each stage."""
+    """Markets that are not decided, by stage."""
 
     open: int
     post_only: int
@@ -76,7 +76,7 @@ class EventStages:
 
     event_id: str
     stages: StageCounts
-    """How many markets that are not decided are in each stage."""
+    """Markets that are not decided, by stage."""
 
 
 @dataclass(frozen=True, kw_only=True)

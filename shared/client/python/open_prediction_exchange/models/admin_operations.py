@@ -315,7 +315,7 @@ class Operations:
     stage: Literal["open", "post_only", "cancel_only"]
     """In which new markets begin: that of the last step of the whole platform."""
     stages: StageCounts
-    """How many markets that are not decided are in each stage."""
+    """Markets that are not decided, by stage."""
     drills: tuple[Literal["NOT_MATCHING_LEADER", "SETTLEMENT_UNHEALTHY"], ...]
     approvals_pending: int
     control_rows_damaged: int

@@ -17,7 +17,7 @@ class PlatformStages:
     stage: Literal["open", "post_only", "cancel_only"]
     """In which new markets begin: that of the last step of the whole platform."""
     stages: StageCounts
-    """How many markets that are not decided are in each stage."""
+    """Markets that are not decided, by stage."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +104,7 @@ class PlatformStatus:
     stage: Literal["open", "post_only", "cancel_only"]
     """In which new markets begin: that of the last step of the whole platform."""
     stages: StageCounts
-    """How many markets that are not decided are in each stage."""
+    """Markets that are not decided, by stage."""
     drills: tuple[Literal["NOT_MATCHING_LEADER", "SETTLEMENT_UNHEALTHY"], ...]
     disk_low: bool
     contracts: PlatformContracts

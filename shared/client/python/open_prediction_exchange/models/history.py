@@ -16,10 +16,10 @@ class UserOrder:
     market_id: str
     side: Literal["BUY", "SELL"]
     price: Decimal
-    """As signed, which of a FOK or FAK may be 1.00 and more: not what was paid. Unit: USDC per token."""
+    """As signed; of a FOK or FAK perhaps 1.00 and more. Unit: USDC per token."""
     status: Literal["open", "partially_filled", "filled", "cancelled", "expired"]
     remaining: int
-    """What is left of the asset that the order gives, at the signed price. Unit: as maker_amount."""
+    """Of the asset that the order gives, at the signed price. Unit: as maker_amount."""
     filled_amount: int
     """What is done of the asset that the order gives, at the signed price. Unit: as maker_amount."""
     time_in_force: Literal["GTC", "GTD", "FOK", "FAK"]

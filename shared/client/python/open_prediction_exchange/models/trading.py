@@ -32,7 +32,7 @@ class PlacementResponse:
     matches: int
     fills: tuple[Fill, ...]
     remaining: int
-    """What is left of the asset that the order gives, at the signed price. Unit: as maker_amount."""
+    """Of the asset that the order gives, at the signed price. Unit: as maker_amount."""
     remaining_status: Literal["open", "cancelled", "none"]
     client_order_id: str | None = None
     order_group: str | None = None
@@ -73,10 +73,10 @@ class AmendResponse:
     matches: int
     fills: tuple[Fill, ...]
     remaining: int
-    """What is left of the asset that the order gives, at the signed price. Unit: as maker_amount."""
+    """Of the asset that the order gives, at the signed price. Unit: as maker_amount."""
     remaining_status: Literal["open", "cancelled", "none"]
     price: Decimal
-    """As signed, which of a FOK or FAK may be 1.00 and more: not what was paid. Unit: USDC per token."""
+    """As signed; of a FOK or FAK perhaps 1.00 and more. Unit: USDC per token."""
     maker_amount: int
     """Unit: micro-USDC of a BUY, atomic tokens of a SELL."""
     taker_amount: int
@@ -98,7 +98,7 @@ class BatchPlaced:
     status: Literal["open", "partially_filled", "filled", "cancelled", "expired"]
     matches: tuple[Fill, ...]
     remaining: int
-    """What is left of the asset that the order gives, at the signed price. Unit: as maker_amount."""
+    """Of the asset that the order gives, at the signed price. Unit: as maker_amount."""
     remaining_status: Literal["open", "cancelled", "none"]
     client_order_id: str | None = None
     order_group: str | None = None
@@ -208,10 +208,10 @@ class OrderRecord:
     market_id: str
     side: Literal["BUY", "SELL"]
     price: Decimal
-    """As signed, which of a FOK or FAK may be 1.00 and more: not what was paid. Unit: USDC per token."""
+    """As signed; of a FOK or FAK perhaps 1.00 and more. Unit: USDC per token."""
     status: Literal["open", "partially_filled", "filled", "cancelled", "expired"]
     remaining: int
-    """What is left of the asset that the order gives, at the signed price. Unit: as maker_amount."""
+    """Of the asset that the order gives, at the signed price. Unit: as maker_amount."""
     filled_amount: int
     """What is done of the asset that the order gives, at the signed price. Unit: as maker_amount."""
     time_in_force: Literal["GTC", "GTD", "FOK", "FAK"]
