@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { NO_CCXT } from '../support/ccxtPeer.ts';
+import { loadCcxt, NO_CCXT } from '../support/ccxtPeer.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { type Json, ROOT } from '../support/server.ts';
 import { foreignIn } from './ccxtDialect.ts';
@@ -88,6 +88,10 @@ test('the file has the layout that the build of CCXT reads, and its translator t
   const names = methodsOf(source);
   assert.ok(names.length > 100 && names[0] === 'describe', names.join());
   assert.deepEqual(await foreignIn(source), []);
+  const documented = [...source.matchAll(/@name pmx#(\w+)/g)].map(([, name]) => name);
+  const { pmx } = await loadCcxt();
+  const claimed = Object.keys(new pmx({}).capabilities()).filter((name) => names.includes(name));
+  assert.deepEqual(documented.sort(), claimed.sort());
   const name: string = 'ast-transpiler';
   const { Transpiler }: Json = await import(name);
   const translator = new Transpiler({

@@ -10,6 +10,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadCcxt } from '../support/ccxtPeer.ts';
 import { foreignIn, inDialect } from './ccxtDialect.ts';
+import { withDocs } from './ccxtDocs.ts';
 
 const SOURCES = new URL('../../shared/client/ccxt/', import.meta.url);
 /** In the order that CCXT's own classes have. */
@@ -22,12 +23,13 @@ async function upstreamClass(): Promise<string> {
   const source = `export default class pmx extends Exchange {\n${bodies.join('\n\n')}\n}\n`;
   const foreign = await foreignIn(source);
   if (foreign.length > 0) throw new Error(`CCXT's build does not take ${foreign.join(', ')}`);
-  const { ccxt } = await loadCcxt();
+  const { ccxt, pmx } = await loadCcxt();
   const overridden = new Set<string>();
   for (let base = ccxt.PredictionExchange.prototype; base !== Object.prototype; base = Object.getPrototypeOf(base)) {
     for (const name of Object.getOwnPropertyNames(base)) overridden.add(name);
   }
-  const text = await inDialect(source, overridden);
+  const unified = new Set<string>(Object.keys(new pmx({}).capabilities()));
+  const text = withDocs(await inDialect(source, overridden), unified);
   const line = '// ---------------------------------------------------------------------------';
   const head = [line, '', ...importsOf(text), '', line, '', '/**', ' * @class pmx', ' * @augments Exchange', ' */'];
   return `${head.join('\n')}\n${text}`;

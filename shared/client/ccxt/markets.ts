@@ -258,7 +258,7 @@ export abstract class MarketsOf extends Requests {
     return this.keepEvents(this.applyEventFetchParams(events, this.omit(params, ['status']), queries));
   }
 
-  /** @param id the slug, or the id of an event that fetchEvents has shown. */
+  /** By its slug, or the id of an event that fetchEvents has shown. */
   async fetchEvent(id: string, _params: Dict = {}): Promise<Unified> {
     if (id === undefined) {
       throw new ArgumentsRequired(`${this.id} fetchEvent() requires a slug`);

@@ -18,7 +18,7 @@ import {
 } from './upstream.ts';
 
 export abstract class Trading extends AccountOf {
-  /** @param params as in conditionsOf; `expiration` is in Unix seconds and makes the order GTD. */
+  /** `params` are those of fieldNames; `expiration` is in Unix seconds and makes the order GTD. */
   async createOrder(
     outcome: string,
     type: OrderType,
