@@ -14,9 +14,10 @@ type Purchase = {
 type Step = Terms & { readonly unspentMicro: bigint };
 
 /**
- * The next part; null if the book has nothing for what is left. It is as many of the best levels as are surely paid at
- * the price of the last of them; the part that reaches the last level is then of that level alone, and leaves less than
- * a lot. The first part of a FOK purchase is all of it but for one least order.
+ * The next part; null if the book has nothing for what is left. It is as many of the best lots as are surely paid at
+ * the price of the last of them, and as leave enough for one least order at the price of the last level: with that one
+ * less than a lot remains, if the last level has as many; else at most what two least orders cost less at better
+ * prices. The first part of a FOK purchase is all of it but for one least order.
  */
 export function nextStep(purchase: Purchase, isFirstOfFok: boolean): Step | null {
   const { leftMicro, leastLots } = purchase;
@@ -33,8 +34,29 @@ export function nextStep(purchase: Purchase, isFirstOfFok: boolean): Step | null
   const sure = reached.findLast(({ lots, ticks }) => lots * ticks <= leftMicro);
   if (sure === last) return step(last, last.lots);
   if (isFirstOfFok) return step(last, wholeLots >= 2n * leastLots ? wholeLots - leastLots : wholeLots);
-  return sure !== undefined && sure.lots >= leastLots ? step(sure, sure.lots) : step(last, wholeLots);
+  if (sure === undefined) return step(last, wholeLots);
+  const mostLots = smaller(last.lots - leastLots, sure.lots);
+  const first = bestLots(reached, mostLots, leftMicro - leastLots * last.ticks);
+  if (first !== null && first.lots >= leastLots) return step(first, first.lots);
+  return wholeLots >= leastLots || sure.lots < leastLots ? step(last, wholeLots) : step(sure, sure.lots);
 }
+
+/** So many of the best lots at most, for so much at most, and the price of the last of them. */
+function bestLots(reached: readonly Reached[], most: bigint, micro: bigint): { ticks: bigint; lots: bigint } | null {
+  let best: { ticks: bigint; lots: bigint } | null = null;
+  let before = { lots: 0n, costMicro: 0n };
+  for (const level of reached) {
+    const wanted = smaller(level.lots, most) - before.lots;
+    const taken = smaller(wanted, (micro - before.costMicro) / level.ticks);
+    if (taken <= 0n) break;
+    best = { ticks: level.ticks, lots: before.lots + taken };
+    if (best.lots < level.lots) break;
+    before = level;
+  }
+  return best;
+}
+
+const smaller = (one: bigint, other: bigint): bigint => (one < other ? one : other);
 
 type Reached = { readonly ticks: bigint; readonly lots: bigint; readonly costMicro: bigint };
 

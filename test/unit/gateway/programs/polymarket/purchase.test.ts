@@ -53,7 +53,13 @@ test('nothing is bought above the limit, and nothing where the book is empty', (
   assert.equal(spend([], 7_000_000n, false), 0n);
 });
 
-test('of random books no part may cost more than is left, and less than a least order remains', () => {
+test('where the last level has less than a least order, the levels before it leave enough for one', () => {
+  // 100 tokens for 40 USDC, and 0.73 more for the rest.
+  const unspent = 40_300_000n - spend(book(['0.40', 100], ['0.41', 50]), 40_300_000n, false);
+  assert.ok(unspent >= 0n && unspent < 10_000n, `${unspent} of 300,000`);
+});
+
+test('of random books no part may cost more than is left, and what remains is less than the prices differ', () => {
   const random = new Random(58);
   for (let run = 0; run < 2000; run++) {
     const rows = Array.from({ length: 1 + random.below(6) }, (_, index): [string, number] => [
@@ -64,6 +70,9 @@ test('of random books no part may cost more than is left, and less than a least 
     const amount = 1_000_000n + BigInt(random.below(50_000_000));
     const spent = spend(book(...rows), amount, run % 2 === 0);
     const possible = amount < whole ? amount : whole;
-    assert.ok(spent <= amount && spent > possible - 990_000n, `run ${run} of seed 58: ${spent} of ${possible}`);
+    const prices = rows.map(([price]) => BigInt(price.slice(2)));
+    const apart = 99n + 2n * LEAST * (prices.at(-1)! - prices[0]!);
+    const most = apart < 990_000n ? apart : 990_000n;
+    assert.ok(spent <= amount && spent > possible - most, `run ${run} of seed 58: ${spent} of ${possible}`);
   }
 });
