@@ -20,7 +20,7 @@ import { decodeEvents, type Event, type EventOf } from '../../shared/wire/events
 import type { JournalRecord } from '../journal/journalRecord.ts';
 import type { MarketBooks, OpenOrder, Purse } from './books.ts';
 import { AdminError } from './directory.ts';
-import { termsOf } from './signedOrder.ts';
+import { limitAndLotsOf } from './signedOrder.ts';
 
 /** A deposit or withdrawal, and the record that carried it out. */
 export type JournaledMovement = {
@@ -148,7 +148,7 @@ export class Accounting {
     const makerAmount = BigInt(command.makerAmount);
     const takerAmount = BigInt(command.takerAmount);
     const signed = { side, timeInForce, makerAmount, takerAmount };
-    const { limitTicks, lots, isOnGrid } = termsOf(signed, this.market(market).ticksPerUnit);
+    const { limitTicks, lots, isOnGrid } = limitAndLotsOf(signed, this.market(market).ticksPerUnit);
     this.#same('the order is on the grid', true, isOnGrid);
     const feeBps = BigInt(command.feeBps);
     const leastNet = BigInt(command.minTakerNet);

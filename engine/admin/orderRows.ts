@@ -7,7 +7,7 @@ import type Database from 'better-sqlite3';
 import { SIDE } from '../../shared/base/codes.ts';
 import { toHex } from '../../shared/base/hex.ts';
 import { filledAmount, remainingAmount } from '../../shared/base/orderMath.ts';
-import { doneOf, termsOf } from './signedOrder.ts';
+import { doneOf, limitAndLotsOf } from './signedOrder.ts';
 
 type OrderRow = {
   readonly hash: Uint8Array;
@@ -45,7 +45,7 @@ function differenceOf(row: OrderRow): string | null {
   if (row.remainingLots < 0 || row.remainingLots > row.quantityLots) return 'more remains than was ordered';
   const makerAmount = BigInt(row.makerAmount);
   const signed = { side, timeInForce, makerAmount, takerAmount: BigInt(row.takerAmount) };
-  const { limitTicks, lots } = termsOf(signed, ticksPerUnit);
+  const { limitTicks, lots } = limitAndLotsOf(signed, ticksPerUnit);
   const filledLots = BigInt(row.quantityLots - row.remainingLots);
   const { filled, remaining } = doneOf(signed, filledLots * ticksPerUnit, row.status);
   const compared = [

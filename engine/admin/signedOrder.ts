@@ -13,7 +13,7 @@ export type SignedOrder = {
   readonly takerAmount: bigint;
 };
 
-type Terms = {
+type LimitAndLots = {
   /** The worst tick that the signature allows: a buyer never pays more, a seller never receives less. */
   readonly limitTicks: bigint;
   readonly lots: bigint;
@@ -21,7 +21,7 @@ type Terms = {
   readonly isOnGrid: boolean;
 };
 
-export function termsOf(order: SignedOrder, ticksPerUnit: bigint): Terms {
+export function limitAndLotsOf(order: SignedOrder, ticksPerUnit: bigint): LimitAndLots {
   const { usdc, tokens } = assetsOf(order);
   const exact = usdc * ticksPerUnit;
   const hasPart = exact % tokens !== 0n;

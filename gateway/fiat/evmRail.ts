@@ -15,7 +15,7 @@ import { isFinal } from '../../shared/chain/depth.ts';
 import { raisedUpTo } from '../../shared/chain/fees.ts';
 import { Relayer } from '../../shared/chain/relayer.ts';
 import type { Eip712Domain } from '../../shared/crypto/eip712.ts';
-import type { TransferAuthorization } from '../../shared/crypto/eip3009.ts';
+import { type TransferAuthorization, transferIn } from '../../shared/crypto/eip3009.ts';
 import type {
   AuthorizationState,
   BroadcastResult,
@@ -79,7 +79,7 @@ export class EvmRail implements RelayRail {
 
   async preflight(transfer: TransferAuthorization, signature: string): Promise<PreflightFault | null> {
     if (!this.#options.mayPay(transfer.from)) return 'blocked';
-    return this.#ask('railPreflight', { transfer: termsOf(transfer), signature });
+    return this.#ask('railPreflight', { transfer: transferIn(transfer), signature });
   }
 
   async head(): Promise<RailHead> {
@@ -105,7 +105,7 @@ export class EvmRail implements RelayRail {
   }
 
   envelope({ transfer, ...fields }: EnvelopeFields): Promise<Envelope> {
-    return this.#ask('railEnvelope', { transfer: termsOf(transfer), ...fields });
+    return this.#ask('railEnvelope', { transfer: transferIn(transfer), ...fields });
   }
 
   broadcast(signed: string): Promise<BroadcastResult> {
@@ -144,9 +144,4 @@ export class EvmRail implements RelayRail {
       throw new RailDown(errorMessage(error));
     }
   }
-}
-
-/** Intents have more fields than the signed ones. */
-function termsOf({ from, to, valueMicro, validAfterSec, validBeforeSec, nonce }: TransferAuthorization) {
-  return { from, to, valueMicro, validAfterSec, validBeforeSec, nonce };
 }

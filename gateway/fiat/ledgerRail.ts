@@ -28,7 +28,7 @@ import { E } from '../../shared/base/errors.ts';
 import { HASH_BYTES, toHex, tryParseHex } from '../../shared/base/hex.ts';
 import { CONFIRMATIONS } from '../../shared/chain/depth.ts';
 import type { Eip712Domain } from '../../shared/crypto/eip712.ts';
-import { cancelDigest, type TransferAuthorization, transferDigest } from '../../shared/crypto/eip3009.ts';
+import { cancelDigest, type TransferAuthorization, transferDigest, transferIn } from '../../shared/crypto/eip3009.ts';
 import { keccak256 } from '../../shared/crypto/keccak.ts';
 import type { AuthorizationState, PreflightFault, RailHead, RailTransaction } from '../../shared/wire/railQuestions.ts';
 import { LedgerPayer } from './ledgerPayer.ts';
@@ -125,7 +125,7 @@ export class LedgerRail implements Rail {
     const fault = this.#sendFaultOf(sent);
     if (fault !== null) return { fault };
     if (known === undefined)
-      rows.add(this.#rowOf({ ...termsOf(transfer), txHash, kind, accountNonce: null, fee: 0, signature }));
+      rows.add(this.#rowOf({ ...transferIn(transfer), txHash, kind, accountNonce: null, fee: 0, signature }));
     else rows.change(known, { state: 'pending', reason: null, blockMs: null });
     await rows.durable();
     return { txHash };
@@ -334,12 +334,7 @@ export class LedgerRail implements Rail {
 }
 
 function hashOf(kind: RailRow['kind'], transfer: TransferAuthorization, signature: string): string {
-  return toHex(keccak256(Buffer.from(JSON.stringify({ kind, ...termsOf(transfer), signature }))));
-}
-
-/** Intents have more fields than the signed ones. */
-function termsOf({ from, to, valueMicro, validAfterSec, validBeforeSec, nonce }: TransferAuthorization) {
-  return { from, to, valueMicro, validAfterSec, validBeforeSec, nonce };
+  return toHex(keccak256(Buffer.from(JSON.stringify({ kind, ...transferIn(transfer), signature }))));
 }
 
 type Arrival = Pick<RailRow, 'txHash' | 'from' | 'to' | 'valueMicro' | 'nonce'> & { readonly block: number };

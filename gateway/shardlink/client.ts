@@ -27,7 +27,7 @@ import type { TradePlace, Unwinding } from '../../shared/wire/tradeQuestions.ts'
 import { CANCEL_OR_TOMBSTONE, COUNT_CANCELLED, FIND_AND_CANCEL } from './fanOut.ts';
 import { NO_ROOM } from './lane.ts';
 import type { ShardLink } from './link.ts';
-import type { MarketPatch, MarketTerms } from './marketTerms.ts';
+import type { ListedMarket, MarketPatch } from './listedMarket.ts';
 import type { PlacementWriter } from './placementWriter.ts';
 import type { CommandResult, ReplyHandler } from './reply.ts';
 import { request, requestAll } from './request.ts';
@@ -271,7 +271,7 @@ export class ShardClient {
     movement: number,
     amountMicro: number,
     reference: Uint8Array,
-    sets: Pick<MarketTerms, 'index' | 'shard'> | null = null,
+    sets: Pick<ListedMarket, 'index' | 'shard'> | null = null,
   ): Promise<CommandResult> {
     assert(reference.length === HASH_BYTES, 'shard client: a reference is a hash');
     const [shard, market] = sets === null ? [account % this.#link.shards, NO_MARKET] : [sets.shard, sets.index];
@@ -298,7 +298,7 @@ export class ShardClient {
     });
   }
 
-  openMarket(market: MarketTerms, status: MarketStatus, feeBps: number, stage: Stage): Promise<CommandResult> {
+  openMarket(market: ListedMarket, status: MarketStatus, feeBps: number, stage: Stage): Promise<CommandResult> {
     assert(market.idBytes.length === UUID_BYTES, 'shard client: a market id is a UUID');
     return request(
       this.#link,

@@ -23,7 +23,7 @@
  *   RELAYER-8  Transfers take turns in the order in which they ask: a transfer that keeps asking is never passed over.
  */
 import type { Clock } from '../base/clock.ts';
-import type { TransferAuthorization } from '../crypto/eip3009.ts';
+import { type TransferAuthorization, transferIn } from '../crypto/eip3009.ts';
 import type {
   AuthorizationState,
   BroadcastResult,
@@ -271,9 +271,9 @@ export class Relayer {
     const least = replaced === null ? usual : (rail.bumpedFee(replaced.fee) ?? (isForgotten ? replaced.fee : null));
     if (least === null) return null;
     const { sessionId } = intent;
-    const terms = { accountNonce, fee: Math.max(usual, least), replaced: replaced?.signed ?? null };
-    const made = await rail.envelope({ ...terms, transfer: transferOf(intent), signature: intent.signature! });
-    const { fee } = terms;
+    const fee = Math.max(usual, least);
+    const transaction = { accountNonce, fee, replaced: replaced?.signed ?? null };
+    const made = await rail.envelope({ ...transaction, transfer: transferIn(intent), signature: intent.signature! });
     const use = { sessionId, sender: this.#sender!, accountNonce, fee };
     const row = { ...made, ...use, state: 'built' as const, createdMs: clock.nowMs() };
     sessions.write(() => {
@@ -327,8 +327,4 @@ export class Relayer {
     await sessions.durable();
     return { result: 'accepted', txHash };
   }
-}
-
-function transferOf({ from, to, valueMicro, validAfterSec, validBeforeSec, nonce }: RelayedTransfer) {
-  return { from, to, valueMicro, validAfterSec, validBeforeSec, nonce };
 }

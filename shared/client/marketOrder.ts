@@ -13,7 +13,7 @@ import type { SelfTradeName } from './types.ts';
 
 type VerifiedBook = { readonly marketId: string; readonly state: string; levels(outcome: Outcome): Levels };
 
-type Terms = {
+type MarketOrderFields = {
   /** Yes unless it is given. */
   readonly outcomeIndex?: Outcome;
   /** A fill may be so much worse than the best price of now, in USDC per token: "0.02", or "0" for the best alone. */
@@ -29,8 +29,8 @@ type Terms = {
 type OfTokens = { readonly size: string | number | bigint };
 /** In USDC: "20.5", a whole number such as 20, or 20_500_000n units. */
 type OfUsd = { readonly usd: string | number | bigint };
-export type MarketBuy = Terms & (OfUsd | OfTokens);
-export type MarketSell = Terms & OfTokens;
+export type MarketBuy = MarketOrderFields & (OfUsd | OfTokens);
+export type MarketSell = MarketOrderFields & OfTokens;
 
 export type MarketPreview = {
   /** The order that is placed: it takes what it finds up to its limit, and its rest is cancelled (FAK). */

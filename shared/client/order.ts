@@ -2,7 +2,7 @@
  * Turns "buy 100 at 0.65" into the exact amounts of an order, which rounds nothing. What signs them is in
  * orderSigner.ts: a program whose wallet signs by itself does not load the code of private keys.
  */
-import { MAX_ORDER_AMOUNT, type Outcome } from '../base/codes.ts';
+import { isImmediate, MAX_ORDER_AMOUNT, type Outcome, TIME_IN_FORCE } from '../base/codes.ts';
 import {
   checkedLots,
   checkedTicks,
@@ -107,7 +107,7 @@ function amountsOf(intent: OrderIntent | ExactIntent): Amounts {
     throw new TypeError('an order has a price or priceTicks, and a size or quantityLots');
   }
   if (!isExact(priceTicks) || !isExact(quantityLots)) throw new TypeError('priceTicks and quantityLots are bigints');
-  if (timeInForce !== 'FOK' && timeInForce !== 'FAK') {
+  if (!isImmediate(TIME_IN_FORCE[timeInForce ?? 'GTC'])) {
     const ticks = priceTicks === undefined ? parsePrice(price!, ticksPerUnit) : onGrid(priceTicks, ticksPerUnit);
     const lots = quantityLots === undefined ? parseLots(size!, ticksPerUnit) : checkedLots(quantityLots, ticksPerUnit);
     return { quantityAtomic: lots * BigInt(ticksPerUnit), notionalMicro: lots * ticks };

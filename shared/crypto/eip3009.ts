@@ -18,6 +18,11 @@ export type TransferAuthorization = {
   readonly nonce: string;
 };
 
+/** The signed fields of what has more than those. */
+export function transferIn({ from, to, valueMicro, validAfterSec, validBeforeSec, nonce }: TransferAuthorization) {
+  return { from, to, valueMicro, validAfterSec, validBeforeSec, nonce };
+}
+
 const WORD = 32;
 const encoder = new TextEncoder();
 const FIELDS = [

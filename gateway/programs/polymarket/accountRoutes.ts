@@ -76,7 +76,7 @@ function cursorOf(query: URLSearchParams): string {
   throw new Refusal(400, 'next_cursor: not one of a page');
 }
 
-/** As a rehearsed fault shows it: a late fill is not there yet, and a settlement may have failed. */
+/** As a fault on request shows it: a late fill is not there yet, and a settlement may have failed. */
 export function shownTrade(parts: Trading, trade: UserTrade, key: KeyRow): readonly TradeJson[] {
   const { faults } = parts;
   if (!faults.isShown(Date.parse(trade.matched_at))) return [];

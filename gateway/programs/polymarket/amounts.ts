@@ -4,13 +4,13 @@ import { Refusal } from './reply.ts';
 import type { SignedOrder } from './signedOrder.ts';
 
 export type OrderKind = 'GTC' | 'GTD' | 'FOK' | 'FAK';
-export type Terms = { readonly limitTicks: bigint; readonly lots: bigint };
+export type LimitAndLots = { readonly limitTicks: bigint; readonly lots: bigint };
 
 /** A limit so near a tick is that tick: clients round the tokens of a market order, and with them its price. */
 const NEAR = 10_000n;
 
 /** Of an order that may rest, which is on the grid, and of a sale. @throws Refusal */
-export function termsOf(order: SignedOrder, kind: OrderKind, { ticksPerUnit, tick }: Listed): Terms {
+export function limitAndLotsOf(order: SignedOrder, kind: OrderKind, { ticksPerUnit, tick }: Listed): LimitAndLots {
   const isBuy = order.side === 'BUY';
   const [usdc, tokens] = isBuy ? [order.makerAmount, order.takerAmount] : [order.takerAmount, order.makerAmount];
   const lotAtomic = BigInt(ticksPerUnit);

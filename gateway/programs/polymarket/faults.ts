@@ -1,5 +1,5 @@
 /**
- * Faults on request, for rehearsals with play money: what no venue lets one try. `POST /control/faults` sets them, and
+ * Faults on request, to practise with play money what no venue lets one try. `POST /control/faults` sets them, and
  * `GET` shows what is left of them; without POLYMARKET_FAULTS both are unknown paths. Faults are of all clients.
  */
 import type { Clock } from '../../../shared/base/clock.ts';

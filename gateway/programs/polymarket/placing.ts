@@ -16,7 +16,7 @@ import { isRefusal } from '../../../shared/client/answers.ts';
 import type { ExchangeClient } from '../../../shared/client/client.ts';
 import type { Fill, PlacementResponse } from '../../../shared/client/types.ts';
 import type { Accounts } from './accounts.ts';
-import { limitOf, type OrderKind, type Terms, termsOf } from './amounts.ts';
+import { type LimitAndLots, limitAndLotsOf, limitOf, type OrderKind } from './amounts.ts';
 import type { Catalogue, Token } from './catalogue.ts';
 import { transactionOf } from './ids.ts';
 import { nextStep } from './purchase.ts';
@@ -101,7 +101,7 @@ export class Placing {
     try {
       const fills = isAmount
         ? await this.#buy(placement)
-        : (await this.#send(placement, termsOf(order, kind, token.listed), kind, 0)).fills;
+        : (await this.#send(placement, limitAndLotsOf(order, kind, token.listed), kind, 0)).fills;
       return answerOf(order, fills);
     } catch (error) {
       // After a crash history may lag behind the exchange, which has the order already.
@@ -144,7 +144,12 @@ export class Placing {
   }
 
   /** POLYPLACING-1. */
-  async #send(placement: Placement, terms: Terms, timeInForce: OrderKind, part: number): Promise<PlacementResponse> {
+  async #send(
+    placement: Placement,
+    terms: LimitAndLots,
+    timeInForce: OrderKind,
+    part: number,
+  ): Promise<PlacementResponse> {
     const { order, token, number, client, postOnly } = placement;
     const { store, accounts } = this.#parts;
     const intent = {

@@ -1,6 +1,6 @@
 /** Sizes the parts of a purchase that spends an amount of USDC: each costs at most what is left, at its limit. */
 import { parsePrice } from '../../../shared/client/amounts.ts';
-import type { Terms } from './amounts.ts';
+import type { LimitAndLots } from './amounts.ts';
 
 type Ask = { readonly price: string; readonly token_quantity_atomic: string };
 type Purchase = {
@@ -11,7 +11,7 @@ type Purchase = {
   readonly leastLots: bigint;
 };
 /** `unspentMicro` is left when the whole book up to the limit is taken. */
-type Step = Terms & { readonly unspentMicro: bigint };
+type Step = LimitAndLots & { readonly unspentMicro: bigint };
 
 /**
  * The next part; null if the book has nothing for what is left. It is as many of the best lots as are surely paid at

@@ -39,7 +39,7 @@ type ServerOptions = {
   readonly routes: readonly Route[];
   readonly requestsPerSecond: number;
   readonly clock: Clock;
-  /** @returns what a rehearsed fault answers in place of the route. */
+  /** @returns what a fault on request answers in place of the route. */
   readonly fault: (asked: Asked) => Reply | null;
   readonly onError: (error: unknown) => void;
 };

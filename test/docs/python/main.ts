@@ -8,13 +8,17 @@ import { ANSWERS } from './answers.ts';
 import { errorCodes } from './errors.ts';
 import { modelFiles } from './models.ts';
 import { answersOf, operationFiles } from './operations.ts';
+import { signedFields } from './signedFields.ts';
 
 const PACKAGE = fileURLToPath(new URL('../../../shared/client/python/open_prediction_exchange/', import.meta.url));
 
 /** Contents by path. */
 export async function pythonFiles(): Promise<Map<string, string>> {
   const document = JSON.parse(String(await openApiText(routeTable(anything))()));
-  const files = new Map([[`${PACKAGE}error_codes.py`, errorCodes()]]);
+  const files = new Map([
+    [`${PACKAGE}error_codes.py`, errorCodes()],
+    [`${PACKAGE}signed_fields.py`, signedFields()],
+  ]);
   for (const [name, text] of operationFiles(document)) files.set(`${PACKAGE}${name}`, text);
   for (const [name, text] of modelFiles(document, { ...ANSWERS, ...answersOf(document) }))
     files.set(`${PACKAGE}models/${name}`, text);

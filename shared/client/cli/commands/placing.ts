@@ -12,14 +12,14 @@ import { UnknownOrdersError } from '../frame/explain.ts';
 import { MARKET_WORDS } from '../frame/marketNames.ts';
 import {
   draftFrom,
-  type MarketTerms,
   numberOf,
   ORDER_OPTIONS,
   type OrderGiven,
   optionalParts,
+  type QuotedMarket,
+  quotedMarket,
   SIDE_OF,
   type SideWord,
-  termsOf,
 } from '../frame/orderForm.ts';
 import { OUTCOME_OPTION, outcomeOf } from '../frame/outcomeNames.ts';
 import { orderLines, placedLines, type Signing, signGiven } from '../frame/signing.ts';
@@ -175,7 +175,7 @@ async function signChanged(
   client: ExchangeClient,
   given: Changed,
   side?: SideWord,
-): Promise<{ order: SignedOrder; terms: MarketTerms; remaining: string }> {
+): Promise<{ order: SignedOrder; terms: QuotedMarket; remaining: string }> {
   const old = await client.getOrder(given.hash);
   if (old.status !== 'open' && old.status !== 'partially_filled') throw new UsageError(`the order is ${old.status}`);
   const { nowMs } = context.terminal.clock;
@@ -195,7 +195,7 @@ async function signChanged(
     orderGroup: given.group ?? old.order_group,
   };
   const signer = await context.signer(client);
-  const terms = await termsOf(client, old.market_id, given.maker ?? signer.address);
+  const terms = await quotedMarket(client, old.market_id, given.maker ?? signer.address);
   const outcomeIndex = given.outcome === undefined ? old.outcome_index : outcomeOf(given.outcome, terms.outcomes);
   const draft = draftFrom({ ...intent, outcomeIndex }, terms);
   const order = signer.sign(draft, { maker: given.maker, salt: given.salt });

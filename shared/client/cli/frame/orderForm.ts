@@ -56,10 +56,10 @@ export type OrderGiven = {
 };
 
 /** An order before its market is looked up, which a file may name in words. */
-export type OrderForm = { readonly marketId: string; readonly draft: (market: MarketTerms) => OrderDraft };
+export type OrderForm = { readonly marketId: string; readonly draft: (market: QuotedMarket) => OrderDraft };
 
 /** The facts about a market on which an order depends, its outcome names, and the nonce floor of the order's maker. */
-export type MarketTerms = {
+export type QuotedMarket = {
   readonly market: OrderMarket;
   readonly feeRateBps: number;
   readonly nonceFloor: number;
@@ -158,11 +158,11 @@ function formOfFile(row: Row, number: number): OrderForm {
   const index = Object.values(OUTCOME).find((each) => each === given);
   if (index !== given) throw new UsageError(`outcome_index of order ${number} is 0 or 1`);
   const draftOf = isExact ? exactDraft : fileDraft;
-  const outcomeIn = ({ outcomes }: MarketTerms) => index ?? outcomeOf(String(row['outcome'] ?? 'yes'), outcomes);
+  const outcomeIn = ({ outcomes }: QuotedMarket) => index ?? outcomeOf(String(row['outcome'] ?? 'yes'), outcomes);
   return { marketId, draft: (terms) => draftOf(row, outcomeIn(terms), terms) };
 }
 
-function fileDraft(row: Row, outcomeIndex: Outcome, terms: MarketTerms): OrderDraft {
+function fileDraft(row: Row, outcomeIndex: Outcome, terms: QuotedMarket): OrderDraft {
   const postOnly = row['post_only'] ?? undefined;
   if (postOnly !== undefined && typeof postOnly !== 'boolean') throw new UsageError('post_only is true or false');
   const intent = {
@@ -201,7 +201,7 @@ function nameIn<N extends string, D>(row: Row, field: string, names: readonly N[
   return found;
 }
 
-function exactDraft(row: Row, outcomeIndex: Outcome, { market, feeRateBps, nonceFloor }: MarketTerms): OrderDraft {
+function exactDraft(row: Row, outcomeIndex: Outcome, { market, feeRateBps, nonceFloor }: QuotedMarket): OrderDraft {
   const { maker: _m, signer: _s, taker: _t, salt: _x, signature: _y, outcome: _o, market: _k, ...kept } = row;
   return {
     time_in_force: 'GTC',
@@ -218,7 +218,7 @@ function exactDraft(row: Row, outcomeIndex: Outcome, { market, feeRateBps, nonce
 /** A person may enter a price or size off the grid: that is a mistake of the command line. */
 export function draftFrom(
   intent: Omit<OrderIntent, 'market' | 'feeRateBps'>,
-  { market, feeRateBps, nonceFloor }: MarketTerms,
+  { market, feeRateBps, nonceFloor }: QuotedMarket,
 ): OrderDraft {
   try {
     return draftOrder({ ...intent, nonce: intent.nonce ?? nonceFloor, market, feeRateBps });
@@ -229,7 +229,7 @@ export function draftFrom(
 }
 
 /** @param maker a wallet of the account; for any other, the exchange will say that it is not one. */
-export async function termsOf(client: ExchangeClient, marketId: string, maker: string): Promise<MarketTerms> {
+export async function quotedMarket(client: ExchangeClient, marketId: string, maker: string): Promise<QuotedMarket> {
   const [market, { fee_bps, title, outcomes }, nonceFloor] = await Promise.all([
     client.orderMarket(marketId),
     client.market(marketId),

@@ -9,12 +9,12 @@ import { UsageError } from './errors.ts';
 import {
   formOf,
   formsOf,
-  type MarketTerms,
   missingIn,
   type OrderForm,
   type OrderGiven,
+  type QuotedMarket,
+  quotedMarket,
   SIDE_OF,
-  termsOf,
   unitsOf,
 } from './orderForm.ts';
 import { takingOf } from './taking.ts';
@@ -33,7 +33,7 @@ export type Signing = {
   readonly domain: Eip712Domain;
   readonly orders: SignedOrder[];
   /** By the ids of their markets. */
-  readonly terms: ReadonlyMap<string, MarketTerms>;
+  readonly terms: ReadonlyMap<string, QuotedMarket>;
 };
 
 /** Signs the order of the command line, or all orders of the file. */
@@ -41,10 +41,10 @@ export async function signGiven(context: Context, client: ExchangeClient, given:
   const forms = await formsGiven(context, client, given);
   if (forms.length > 1 && given.salt !== undefined) throw new UsageError('--salt is for one order');
   const markets = [...new Set(forms.map(({ marketId }) => marketId.toLowerCase()))];
-  const terms = new Map<string, MarketTerms>();
+  const terms = new Map<string, QuotedMarket>();
   const signer = await context.signer(client);
   const maker = given.maker ?? signer.address;
-  for (const id of markets) terms.set(id, await termsOf(client, id, maker));
+  for (const id of markets) terms.set(id, await quotedMarket(client, id, maker));
   const drafts = forms.map(({ marketId, draft }) => draft(terms.get(marketId.toLowerCase())!));
   const domain = await client.signingDomain();
   return {
@@ -82,7 +82,7 @@ async function pricedByBook(context: Context, client: ExchangeClient, id: string
   return { ...given, price: limitPrice, tif: given.tif ?? 'fak' };
 }
 
-type Words = Pick<MarketTerms, 'title' | 'outcomes'>;
+type Words = Pick<QuotedMarket, 'title' | 'outcomes'>;
 
 /** Describes the order: what it gives at most, and for what. */
 export function orderLines({ body, orderHash }: SignedOrder, { title, outcomes }: Words): string[] {

@@ -7,6 +7,7 @@ from typing import Any, Literal, Mapping, Union
 
 from .amounts import Amount, checked_lots, checked_ticks, parse_lots, parse_price
 from .keys import DigestSigner, PrivateKey
+from .signed_fields import SIGNED_FIELDS, SignedField
 from .signing import SIDE_CODES, ZERO_ADDRESS, Domain, order_digest, random_salt, typed_data
 
 Side = Literal["BUY", "SELL"]
@@ -122,21 +123,17 @@ def grid_of(intent: Intent, ticks_per_unit: int) -> tuple[int, int]:
 
 
 def message_of(body: Body) -> dict[str, str | int]:
-    """The twelve signed fields of a placement body."""
-    return {
-        "salt": int(body["salt"]),
-        "maker": body["maker"],
-        "signer": body["signer"],
-        "taker": ZERO_ADDRESS,
-        "tokenId": int(body["token_id"]),
-        "makerAmount": int(body["maker_amount"]),
-        "takerAmount": int(body["taker_amount"]),
-        "expiration": int(body.get("expiration", 0)),
-        "nonce": int(body["nonce"]),
-        "feeRateBps": int(body["fee_rate_bps"]),
-        "minTakerNet": int(body.get("min_taker_net", 0)),
-        "side": SIDE_CODES[body["side"]],
-    }
+    """The signed fields of a placement body."""
+    return {field.name: _signed_value(field, body) for field in SIGNED_FIELDS}
+
+
+def _signed_value(field: SignedField, body: Body) -> str | int:
+    if field.name == "taker":
+        return ZERO_ADDRESS
+    if field.name == "side":
+        return SIDE_CODES[body["side"]]
+    value: str | int = body.get(field.member, 0) if field.is_optional else body[field.member]
+    return value if field.type == "address" else int(value)
 
 
 class OrderSigner:

@@ -13,15 +13,10 @@ from dataclasses import dataclass, field
 from typing import Mapping, Union
 
 from .keys import keccak256
+from .signed_fields import ORDER_TYPE, SIGNED_FIELDS
 
 ZERO_ADDRESS = "0x" + "0" * 40
-ORDER_TYPE = (
-    "Order(uint256 salt,address maker,address signer,address taker,uint256 tokenId,uint256 makerAmount,"
-    "uint256 takerAmount,uint256 expiration,uint256 nonce,uint256 feeRateBps,uint256 minTakerNet,uint8 side)"
-)
 DOMAIN_TYPE = "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
-ORDER_FIELDS = [tuple(each.split(" ")) for each in ORDER_TYPE[len("Order(") : -1].split(",")]
-"""Type and name of each field, in their order."""
 SIDE_CODES = {"BUY": 0, "SELL": 1}
 
 
@@ -98,7 +93,7 @@ class Domain:
 
 
 OrderMessage = Mapping[str, Union[str, int]]
-"""The twelve signed fields by their names in the type; numbers as ints or decimal texts, addresses in hex."""
+"""The signed fields by their names in the type; numbers as ints or decimal texts, addresses in hex."""
 
 
 def type_hash() -> bytes:
@@ -108,7 +103,7 @@ def type_hash() -> bytes:
 
 def struct_hash(message: OrderMessage) -> bytes:
     """The hash of one order without its domain, 32 bytes."""
-    return keccak256(type_hash() + b"".join(_word(message[name]) for _, name in ORDER_FIELDS))
+    return keccak256(type_hash() + b"".join(_word(message[field.name]) for field in SIGNED_FIELDS))
 
 
 def order_digest(message: OrderMessage, domain: Domain) -> bytes:
@@ -129,7 +124,7 @@ def typed_data(message: OrderMessage, domain: Domain) -> dict[str, object]:
         },
         "types": {
             "EIP712Domain": [{"name": name, "type": kind} for kind, name in fields],
-            "Order": [{"name": name, "type": kind} for kind, name in ORDER_FIELDS],
+            "Order": [{"name": each.name, "type": each.type} for each in SIGNED_FIELDS],
         },
         "message": dict(message),
     }

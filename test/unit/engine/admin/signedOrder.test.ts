@@ -1,7 +1,7 @@
 /** The audit reads the two amounts of an order as the vectors do (RULES.md 1.4, 1.6). */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { doneOf, type SignedOrder, termsOf } from '../../../../engine/admin/signedOrder.ts';
+import { doneOf, limitAndLotsOf, type SignedOrder } from '../../../../engine/admin/signedOrder.ts';
 import { ORDER_STATUS_NAMES } from '../../../../shared/base/codes.ts';
 import { isAccepted, SIGNED_AMOUNTS, signedOf } from '../../../support/signedAmounts.ts';
 
@@ -18,7 +18,7 @@ const ordered = SIGNED_AMOUNTS.map((vector) => {
 
 it('an order that may be accepted has the limit and the lots of its vector', () => {
   for (const { vector, order, ticksPerUnit } of ordered) {
-    const { limitTicks, lots, isOnGrid } = termsOf(order, ticksPerUnit);
+    const { limitTicks, lots, isOnGrid } = limitAndLotsOf(order, ticksPerUnit);
     assert.equal(isOnGrid, isAccepted(vector), vector.name);
     if (!isAccepted(vector)) continue;
     assert.deepEqual([Number(limitTicks), Number(lots)], [vector.limit_ticks, vector.lots], vector.name);

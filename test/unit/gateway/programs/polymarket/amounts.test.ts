@@ -1,14 +1,14 @@
 /** Orders of Polymarket's clients are brought onto the grid of the exchange. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { limitOf, type OrderKind, termsOf } from '../../../../../gateway/programs/polymarket/amounts.ts';
+import { limitAndLotsOf, limitOf, type OrderKind } from '../../../../../gateway/programs/polymarket/amounts.ts';
 
 const CENTS = { ticksPerUnit: 100, tick: '0.01' };
-type Order = Parameters<typeof termsOf>[0];
-type Listed = Parameters<typeof termsOf>[2];
+type Order = Parameters<typeof limitAndLotsOf>[0];
+type Listed = Parameters<typeof limitAndLotsOf>[2];
 
 function terms(side: 'BUY' | 'SELL', makerAmount: bigint, takerAmount: bigint, kind: OrderKind) {
-  const { limitTicks, lots } = termsOf({ side, makerAmount, takerAmount } as Order, kind, CENTS as Listed);
+  const { limitTicks, lots } = limitAndLotsOf({ side, makerAmount, takerAmount } as Order, kind, CENTS as Listed);
   return [limitTicks, lots];
 }
 const limit = (makerAmount: bigint, takerAmount: bigint): bigint =>

@@ -1,7 +1,7 @@
 /** Facts of a market that its shard is sent. */
 import type { MarketStatus } from '../../shared/base/codes.ts';
 
-export type MarketTerms = {
+export type ListedMarket = {
   readonly index: number;
   readonly shard: number;
   readonly idBytes: Uint8Array;
