@@ -1,15 +1,18 @@
-/** Notifications as text for a person (RULES.md 14.61). */
+/** Notifications as text for a person, with prices and dollars as the page says them (RULES.md 14.61). */
 import type { Notification, NotificationType } from '../../shared/api/notifications.ts';
 import { CLOSE_REASON, type CloseReason, MARKET_STATUS, SIDE } from '../../shared/base/codes.ts';
 import { bytesToUuid } from '../../shared/base/hex.ts';
-import { mulSafe } from '../../shared/base/int.ts';
-import { ratioToPrice8Floor, tickToPrice, unitsToDecimal } from '../../shared/base/units.ts';
+import { mulDivFloor, mulSafe } from '../../shared/base/int.ts';
+import { unitsToDecimal } from '../../shared/base/units.ts';
 import type { Catalog } from '../markets/catalog.ts';
 import { resolutionOf } from '../markets/resolutionJson.ts';
 import type { Notice } from './noticesStore.ts';
 import type { DecidedMarket, EndedOrder, FundsMoved, NotificationPlace, Occurrence } from './notificationQueries.ts';
 
 type Text = { readonly type: NotificationType; readonly title: string; readonly body: string };
+
+/** Of a cent, in a dollar. */
+const HUNDREDTHS = 10_000;
 
 /** Why an order was cancelled that its account did not cancel. */
 const CAUSES: Readonly<Partial<Record<CloseReason, string>>> = {
@@ -62,13 +65,13 @@ function ofOrder({ order }: EndedOrder, catalog: Pick<Catalog, 'byIndex'>): Text
   if (reason === CLOSE_REASON.FILLED || reason === CLOSE_REASON.FAK_REMAINDER) {
     const verb = order.side === SIDE.BUY ? 'Bought' : 'Sold';
     const part = order.remaining_lots === 0 ? '' : ` of ${tokens(order.lots)}`;
-    const price = shortest(ratioToPrice8Floor(order.filled_notional_micro, mulSafe(filledLots, order.ticks_per_unit)));
+    const price = inCents(order.filled_notional_micro, mulSafe(filledLots, order.ticks_per_unit));
     const body = `${verb} ${tokens(filledLots)}${part} ${outcome} at ${price}: ${details.title}`;
     return { type: 'order_filled', title: 'Order filled', body };
   }
   const verb = order.side === SIDE.BUY ? 'Buy' : 'Sell';
   const filled = filledLots === 0 ? '' : `, ${tokens(filledLots)} filled`;
-  const price = tickToPrice(order.limit_ticks, order.ticks_per_unit);
+  const price = inCents(order.limit_ticks, order.ticks_per_unit);
   const what = `${verb} ${tokens(order.lots)} ${outcome} at ${price}${filled}`;
   if (reason === CLOSE_REASON.EXPIRED) {
     return { type: 'order_expired', title: 'Order expired', body: `${what}: ${details.title}` };
@@ -85,13 +88,21 @@ function ofMarket({ market, status, payoutYesPpm }: DecidedMarket, catalog: Pick
 }
 
 function ofFunds({ usdcMicro }: FundsMoved): Text {
-  const body = `${unitsToDecimal(Math.abs(usdcMicro))} USDC`;
+  const body = inDollars(Math.abs(usdcMicro));
   return usdcMicro > 0
     ? { type: 'deposit', title: 'Deposit credited', body }
     : { type: 'withdrawal', title: 'Withdrawal debited', body };
 }
 
-/** "0.65000000" as "0.65". */
-function shortest(price: string): string {
-  return price.replace(/\.?0+$/, '');
+/** "65.5¢": USDC per token, to a hundredth of a cent and rounded down. */
+function inCents(notional: number, tokens: number): string {
+  const hundredths = mulDivFloor(notional, HUNDREDTHS, tokens);
+  const fraction = String(hundredths % 100).padStart(2, '0');
+  return `${Math.floor(hundredths / 100)}.${fraction}¢`.replace(/\.?0+¢$/, '¢');
+}
+
+/** "$1,000.00", with further digits where there are any. */
+function inDollars(micro: number): string {
+  const [whole, fraction = ''] = unitsToDecimal(micro).split('.');
+  return `$${whole.replace(/\B(?=(?:\d{3})+$)/g, ',')}.${fraction.padEnd(2, '0')}`;
 }

@@ -29,7 +29,7 @@ export const NOTIFICATION = object({
   id: described(UUID, 'Of the order, market or movement; of a notice its own.'),
   type: { type: 'string', enum: NOTIFICATION_TYPES },
   title: { type: 'string', examples: ['Order filled'] },
-  body: { ...TEXT, examples: ['Bought 5 Yes at 0.65: Will it rain tomorrow?'] },
+  body: { ...TEXT, examples: ['Bought 5 Yes at 65¢: Will it rain tomorrow?'] },
   read_at: orNull(TIME),
   created_at: TIME,
 });

@@ -57,22 +57,22 @@ describe('notifications (RULES.md 14.60 and 14.61)', () => {
     // Notifications of one millisecond are sorted by id.
     assert.deepEqual(textsOf(shown).slice(0, 4).sort(), [
       ['market_resolved', 'Market resolved', `Yes: ${name}`],
-      ['order_cancelled', 'Order cancelled', `Sell 1 Yes at 0.75; trading in the market ended: ${name}`],
-      ['order_cancelled', 'Order cancelled', `Sell 4 Yes at 0.7, 1 filled; trading in the market ended: ${name}`],
-      ['withdrawal', 'Withdrawal debited', '1.5 USDC'],
+      ['order_cancelled', 'Order cancelled', `Sell 1 Yes at 75¢; trading in the market ended: ${name}`],
+      ['order_cancelled', 'Order cancelled', `Sell 4 Yes at 70¢, 1 filled; trading in the market ended: ${name}`],
+      ['withdrawal', 'Withdrawal debited', '$1.50'],
     ]);
     assert.deepEqual(textsOf(shown).slice(4), [
-      ['order_filled', 'Order filled', `Bought 10 Yes at 0.6: ${name}`],
-      ['deposit', 'Deposit credited', '1000 USDC'],
+      ['order_filled', 'Order filled', `Bought 10 Yes at 60¢: ${name}`],
+      ['deposit', 'Deposit credited', '$1,000.00'],
     ]);
     assert.deepEqual([shown.next_cursor, shown.unread_count, await unreadOf(alice)], [null, 6, 6]);
     const times = shown.items.map(({ created_at }: Json) => created_at);
     assert.deepEqual(times, times.toSorted().reverse());
     assert.deepEqual(textsOf(await list(bob)), [
       ['market_resolved', 'Market resolved', `Yes: ${name}`],
-      ['order_filled', 'Order filled', `Bought 1 Yes at 0.7: ${name}`],
-      ['order_filled', 'Order filled', `Bought 10 of 12.5 No at 0.4: ${name}`],
-      ['deposit', 'Deposit credited', '1000 USDC'],
+      ['order_filled', 'Order filled', `Bought 1 Yes at 70¢: ${name}`],
+      ['order_filled', 'Order filled', `Bought 10 of 12.5 No at 40¢: ${name}`],
+      ['deposit', 'Deposit credited', '$1,000.00'],
     ]);
   });
 

@@ -214,10 +214,10 @@ test('a revoked token ends the visit; an exchange that does not answer is said, 
   const { page } = await signIn(token);
   await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
   await page.route('**/admin/operations', (route) => route.abort());
-  await page.getByText('No report: The exchange does not answer.').waitFor();
   await page.getByText('No answer').waitFor();
-  // Its alert waits half a minute, and so does the red.
-  await page.getByRole('heading', { name: 'Rings if it lasts' }).waitFor();
+  // Its alert waits half a minute, and so does the red: until then it moves nothing.
+  await page.getByText('Rings if it lasts: 1, at the end of this page.').waitFor();
+  await page.getByText('No report: The exchange does not answer.').waitFor();
   await page.unroute('**/admin/operations');
   await page.getByText('No report: ').waitFor({ state: 'detached' });
   await server.admin.revokeOperator(id);

@@ -1,5 +1,7 @@
 /** The ticket by keys and on a phone, the end of its page, and an upgrade of the exchange under an open tab. */
 import assert from 'node:assert/strict';
+import { appendFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
@@ -7,12 +9,17 @@ import { NO_CHROMIUM } from '../support/browser.ts';
 import { giveWallets } from '../support/browserWallet.ts';
 import { eventually } from '../support/eventually.ts';
 import { pageServer } from '../support/pageServer.ts';
+import { ProjectCopy } from '../support/projectCopy.ts';
+import { ROOT } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 import { assertAccessible, fillLimit, openPage, signInBy } from '../support/visitor.ts';
 
 const skip = NO_CHROMIUM;
 
-const { server } = await pageServer();
+const { server, env } = await pageServer();
+/** Folders with modules that the page loads. */
+const CODE_OF_THE_PAGE = ['gateway/web/browser', 'shared/client', 'shared/base', 'shared/crypto', 'shared/chain'];
+
 const market = await makeMarket(server);
 await (await makeTrader(server)).place(market, { outcomeIndex: 1, price: '0.60', size: '20' });
 
@@ -32,22 +39,26 @@ async function signIn(page: Page): Promise<void> {
   await page.getByText('Available: $50.00').waitFor();
 }
 
-/** The exchange has another page: its document differs, and the files of the open one are gone until a reload. */
-async function upgrade(page: Page): Promise<{ readonly reloads: () => number }> {
-  let reloads = 0;
-  await page.route('**/*', async (route) => {
-    const request = route.request();
-    if (request.isNavigationRequest()) reloads += 1;
-    const { pathname } = new URL(request.url());
-    if (pathname === '/' && !request.isNavigationRequest()) {
-      const response = await route.fetch();
-      const body = (await response.text()).replace('{"imports":{', '{"imports":{"new":"/assets/new.js",');
-      return route.fulfill({ response, body });
+/** The exchange ends, and comes back as another version whose page has none of the files of this one. */
+async function upgrade(): Promise<void> {
+  const copy = new ProjectCopy();
+  for (const folder of CODE_OF_THE_PAGE) {
+    for (const name of readdirSync(join(copy.root, folder), { recursive: true, encoding: 'utf8' })) {
+      if (name.endsWith('.ts')) appendFileSync(join(copy.root, folder, name), '\nexport const IS_NEWER = true;\n');
     }
-    if (reloads === 0 && pathname.startsWith('/assets/')) return route.fulfill({ status: 404, body: '' });
-    return route.continue();
+  }
+  await server.stop();
+  server.project = copy.root;
+  await server.start(env);
+}
+
+/** @returns how often the page was loaded since */
+function countLoads(page: Page): () => number {
+  let loads = 0;
+  page.on('request', (request) => {
+    if (request.isNavigationRequest()) loads += 1;
   });
-  return { reloads: () => reloads };
+  return () => loads;
 }
 
 test('tabs and choices have one stop of the Tab key each, and the arrow keys choose in them', { skip }, async () => {
@@ -164,34 +175,39 @@ test('a page that cancels orders when it closes says so while it does, and stays
   await last.getByText('You have no open orders.').waitFor();
 });
 
-test('a tab that is open during an upgrade goes on trading', { skip }, async () => {
+test('tabs that are open during an upgrade go on trading, one after a reload that keeps its ticket', {
+  skip,
+}, async (t) => {
   const page = await visit();
   const loaded = page.waitForResponse(/\/assets\/accountSigner\./);
   await signIn(page);
   await (await loaded).finished();
-  await page.waitForLoadState('networkidle');
-  const { reloads } = await upgrade(page);
   await fillLimit(page, '12', '5');
-  await page.locator('.ticket > button[type=submit]').click();
-  await page.getByText('Placed: it waits in the book.').waitFor();
-  assert.equal(reloads(), 0);
-});
+  const other = await visit();
+  await fillLimit(other, '13', '4');
+  await Promise.all([page, other].map((each) => each.waitForLoadState('networkidle')));
+  const [loads, loadsOfOther] = [countLoads(page), countLoads(other)];
+  t.after(async () => {
+    await server.stop();
+    server.project = ROOT;
+    await server.start(env);
+  });
+  await upgrade();
 
-test('a part that an upgrade took away is had by one reload, after which the ticket is as it was', {
-  skip,
-}, async () => {
-  const page = await visit();
-  await fillLimit(page, '13', '4');
-  const { reloads } = await upgrade(page);
-  // The parts that sign are asked for after the sign-in.
-  await signInBy(page, 'Sign in with a wallet');
-  await page.getByText('The exchange has a newer page').waitFor();
-  await page.getByText('Available: $50.00').waitFor();
-  assert.equal(reloads(), 1);
-  assert.equal(await page.getByLabel('Price in cents').inputValue(), '13');
-  assert.equal(await page.getByRole('textbox', { name: 'Tokens', exact: true }).inputValue(), '4');
+  await page.locator('.status strong', { hasText: /^Live$/ }).waitFor();
   await page.locator('.ticket > button[type=submit]').click();
   await page.getByText('Placed: it waits in the book.').waitFor();
+  assert.equal(loads(), 0);
+
+  // The parts that sign are asked for after the sign-in, and are not there any more.
+  await signInBy(other, 'Sign in with a wallet');
+  await other.getByText('The exchange has a newer page').waitFor();
+  await other.getByText('Available: $50.00').waitFor();
+  assert.equal(await other.getByLabel('Price in cents').inputValue(), '13');
+  assert.equal(await other.getByRole('textbox', { name: 'Tokens', exact: true }).inputValue(), '4');
+  await other.locator('.ticket > button[type=submit]').click();
+  await other.getByText('Placed: it waits in the book.').waitFor();
+  assert.equal(loadsOfOther(), 1);
 });
 
 test('a part that cannot be loaded is said to be that, and no order counts as unanswered', { skip }, async () => {

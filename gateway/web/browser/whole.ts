@@ -8,7 +8,7 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
 
-const PATIENCE_MS = 3000;
+const PATIENCE_MS = 5000;
 /** A part that has come may ask for others, after the frame in which it is drawn. */
 const QUIET_FRAMES = 3;
 

@@ -10,7 +10,7 @@ import { ClusterPanel } from './clusterPanel.ts';
 import { backingUp, keptByStep, pausing, resuming } from './consequences.ts';
 import { earlier, rate, total } from './measure.ts';
 import { age, bytes, count, perSecond, seconds, share } from './numbers.ts';
-import type { Level } from './problem.ts';
+import type { Level, Problem } from './problem.ts';
 import { byShard, levels, ofAllShards, ofRoute, p50p99, quantiles, rates, routeName, timesOf } from './series.ts';
 import { StageSteps } from './stages.ts';
 import { statesOf } from './states.ts';
@@ -41,17 +41,20 @@ export function Overview(props: ViewProps): VNode {
         <${FileTable} last=${last} />
       </div>
     </div>
+    <${Soon} ...${props} />
   `;
 }
 
 const GROUPS: readonly (readonly [Level, string])[] = [
   ['bad', 'Needs a hand now'],
   ['warn', 'Within a working day'],
-  ['soon', 'Rings if it lasts'],
   ['note', 'Set by operators'],
 ];
 
-/** A person at three in the morning reads this first; it is red for what rings, and for nothing else. */
+/**
+ * A person at three in the morning reads this first; it is red for what rings, and for nothing else. What may pass by
+ * itself is a number here, and listed where nothing is below it: it must not move a button under a hand.
+ */
 function Hand({ problems }: ViewProps): VNode {
   const worst = problems[0]?.level;
   const groups = GROUPS.map(([level, title]) => ({
@@ -59,6 +62,7 @@ function Hand({ problems }: ViewProps): VNode {
     title,
     found: problems.filter((each) => each.level === level),
   }));
+  const soon = problems.filter(({ level }) => level === 'soon').length;
   return html`<section class=${`panel hand ${worst ?? ''}`} aria-label="What needs a hand">
     ${
       worst !== 'bad' &&
@@ -70,17 +74,28 @@ function Hand({ problems }: ViewProps): VNode {
       .filter(({ found }) => found.length > 0)
       .map(
         ({ level, title, found }) => html`<h2 key=${level}>${title}</h2>
-          <ul class=${`plain ${level}`} role=${level === 'bad' ? 'alert' : undefined}>${found.map(
-            ({ text, runbook, leftMs }) => html`<li key=${text} class="ends"><span>${text}</span>
-              ${leftMs !== undefined && html`<span class="quiet">rings in ${age(Math.ceil(leftMs / SECOND_MS))}</span>`}
-              <a href=${`/docs/incidents#${runbook}`} target="_blank" rel="noreferrer"
-                aria-label=${`What to do: ${text}`}>What to do</a></li>`,
-          )}</ul>`,
+          <${Problems} level=${level} found=${found} />`,
       )}
+    <p class="quiet">Rings if it lasts: ${soon === 0 ? 'nothing' : `${count(soon)}, at the end of this page`}.</p>
     <details class="quiet"><summary>Alerts that cannot be seen here</summary>
       <ul>${unseen().map(({ name, severity, why }) => html`<li key=${name}>${name} (${severity}): ${why}.</li>`)}</ul>
     </details>
   </section>`;
+}
+
+function Soon({ problems }: ViewProps): VNode | null {
+  const found = problems.filter(({ level }) => level === 'soon');
+  if (found.length === 0) return null;
+  return html`<section class="panel"><h2>Rings if it lasts</h2><${Problems} level="soon" found=${found} /></section>`;
+}
+
+function Problems({ level, found }: { readonly level: Level; readonly found: readonly Problem[] }): VNode {
+  return html`<ul class=${`plain ${level}`} role=${level === 'bad' ? 'alert' : undefined}>${found.map(
+    ({ text, runbook, leftMs }) => html`<li key=${text} class="ends"><span>${text}</span>
+      ${leftMs !== undefined && html`<span class="quiet">rings in ${age(Math.ceil(leftMs / SECOND_MS))}</span>`}
+      <a href=${`/docs/incidents#${runbook}`} target="_blank" rel="noreferrer"
+        aria-label=${`What to do: ${text}`}>What to do</a></li>`,
+  )}</ul>`;
 }
 
 function unseen(): { name: string; severity: string; why: string }[] {

@@ -29,22 +29,22 @@ test('RULES.md 14.60: each end of an order that its account did not ask for has 
   const cancelled = (why: string) => [
     'order_cancelled',
     'Order cancelled',
-    `Sell 5 No at 0.65, 3 filled; ${why}: Rain?`,
+    `Sell 5 No at 65¢, 3 filled; ${why}: Rain?`,
   ];
   assert.deepEqual(textOf(CLOSE_REASON.FILLED, { remaining_lots: 0, filled_notional_micro: 50_000 * 66 }), [
     'order_filled',
     'Order filled',
-    'Sold 5 No at 0.66: Rain?',
+    'Sold 5 No at 66¢: Rain?',
   ]);
-  assert.deepEqual(textOf(CLOSE_REASON.FAK_REMAINDER, { side: SIDE.BUY, filled_notional_micro: 1_980_001 }), [
+  assert.deepEqual(textOf(CLOSE_REASON.FAK_REMAINDER, { side: SIDE.BUY, filled_notional_micro: 1_980_301 }), [
     'order_filled',
     'Order filled',
-    'Bought 3 of 5 No at 0.66000033: Rain?',
+    'Bought 3 of 5 No at 66.01¢: Rain?',
   ]);
   assert.deepEqual(textOf(CLOSE_REASON.EXPIRED, { remaining_lots: 50_000, filled_notional_micro: 0 }), [
     'order_expired',
     'Order expired',
-    'Sell 5 No at 0.65: Rain?',
+    'Sell 5 No at 65¢: Rain?',
   ]);
   assert.deepEqual(textOf(CLOSE_REASON.HEARTBEAT), cancelled('no heartbeat came in time'));
   assert.deepEqual(textOf(CLOSE_REASON.MARKET_CLOSED), cancelled('trading in the market ended'));
@@ -54,6 +54,23 @@ test('RULES.md 14.60: each end of an order that its account did not ask for has 
   for (const [reason, name] of CLOSE_REASON_NAMES.entries()) {
     if (name !== 'user' && name !== 'nonce_floor') assert.ok(!textOf(reason)[2]!.includes('undefined'), name);
   }
+});
+
+test('RULES.md 14.61: prices are in cents and funds in dollars, as the page says them', () => {
+  const said = (micro: number, changes: Partial<OrderRow>): string | undefined =>
+    textOf(CLOSE_REASON.FILLED, { remaining_lots: 0, filled_notional_micro: micro, ...changes })[2];
+  assert.equal(said(5_000_000, { lots: 50_000 }), 'Sold 5 No at 100¢: Rain?');
+  assert.equal(said(25_000, { lots: 50_000 }), 'Sold 5 No at 0.5¢: Rain?');
+  assert.match(textOf(CLOSE_REASON.EXPIRED, { limit_ticks: 605, ticks_per_unit: 1000 })[2]!, / at 60\.5¢/);
+  const funds = (usdcMicro: number): string =>
+    notificationOf({ ...place, kind: 'funds', usdcMicro } as never, null, catalog).body;
+  assert.deepEqual([1_000_000_000, 1_234_567_500_000, -1_500_000, 990_000, 1].map(funds), [
+    '$1,000.00',
+    '$1,234,567.50',
+    '$1.50',
+    '$0.99',
+    '$0.000001',
+  ]);
 });
 
 test('RULES.md 14.61: a notice says what it was made with, and when it was read', () => {
