@@ -2,6 +2,7 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { LiveBook } from './live.ts';
+import { zoneName } from './times.ts';
 import { When } from './when.ts';
 
 const CAUSES = {
@@ -26,7 +27,10 @@ export function BookStatus({ book, status, stage }: BookStatusProps): VNode {
   return html`<p class="status" data-state=${book.state}>
     <span class="dot" aria-hidden="true"></span>
     <strong>${nameOf(book)}</strong>${' '}
-    ${book.changedMs > 0 && html`<span class="quiet">changed <${When} time=${book.changedMs} isClock /></span>`}${' '}
+    ${
+      book.changedMs > 0 &&
+      html`<span class="quiet">changed <${When} time=${book.changedMs} isClock /> ${zoneName()}</span>`
+    }${' '}
     ${!isOpen && html`<span class="tag">market ${status}</span>`}
     ${isOpen && stage !== 'open' && html`<span class="tag">${stage.replace('_', '-')}</span>`}
   </p>`;

@@ -56,7 +56,7 @@ type ScoreProps = { readonly score: NonNullable<LiveScore>; readonly teams: read
 function Score({ score, teams }: ScoreProps): VNode {
   const [home, away] = teams ?? ['Home', 'Away'];
   return html`<p class="score">
-    <strong><bdi>${home}</bdi> ${score.home_score} : ${score.away_score} <bdi>${away}</bdi></strong>
+    <strong><bdi>${home}</bdi> ${score.home_score} : ${score.away_score} <bdi>${away}</bdi></strong>${' '}
     <span class="quiet">${[score.period, score.clock].filter(Boolean).join(' · ')}</span>
   </p>`;
 }

@@ -115,15 +115,14 @@ function EventList({ events: { value, error }, words, onMore, offset, onOffset }
   if (value === null) return html`<p class="quiet">${error}</p>`;
   const { total } = value;
   const end = offset + events.length;
+  const shown = offset === 0 ? end : `${offset + 1} to ${end}`;
   if (events.length === 0) return html`<p role="status">No event matches.</p>`;
   return html`
     ${error !== null && html`<p class="quiet">${error}</p>`}
     <ul class="cards">${events.map(
       (event) => html`<${EventCard} key=${event.id} event=${event} words=${words} />`,
     )}</ul>
-    <p class="quiet" role="status">${
-      offset === 0 ? `${events.length} of ${total} events` : `${offset + 1} to ${end} of ${total} events`
-    }</p>
+    <p class="quiet" role="status">${shown} of ${total} ${total === 1 ? 'event' : 'events'}</p>
     ${offset > 0 && html`<button type="button" class="more" onClick=${() => onOffset(0)}>The first events</button>`}
     ${
       end < total &&

@@ -42,6 +42,9 @@ const TIMES_HEIGHT = 32;
 /** Volumes fill this part of the drawing at most. */
 const VOLUME_PART = 5;
 const CANDLE_PART = 0.6;
+/** A body narrower or lower than this is not seen. */
+const SEEN_PIXELS = 6;
+const LEAST_BODY_PIXELS = 2;
 
 export function Plot(props: PlotProps): VNode {
   const place = useRef<HTMLDivElement>(null);
@@ -159,7 +162,9 @@ function drawCandles(
   if (candles === undefined) return;
   const { ctx, bbox } = self;
   const whole = self.valToPos(from + candleSeconds, 'x', true) - self.valToPos(from, 'x', true);
-  const width = Math.max(1, whole * CANDLE_PART);
+  const most = Math.max(1, candles.close.filter((each) => each !== null).length);
+  // Few trades over a long range have candles that can be seen, as long as they do not cover each other.
+  const width = Math.max(1, whole * CANDLE_PART, Math.min(SEEN_PIXELS, (bbox.width / most) * CANDLE_PART));
   ctx.save();
   ctx.beginPath();
   ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
@@ -174,7 +179,7 @@ function drawCandles(
     ctx.fillStyle = color(close < open ? '--ask' : '--bid');
     ctx.fillRect(Math.round(x), y(high), 1, Math.max(1, y(low) - y(high)));
     const top = y(Math.max(open, close));
-    ctx.fillRect(x - width / 2, top, width, Math.max(1, y(Math.min(open, close)) - top));
+    ctx.fillRect(x - width / 2, top, width, Math.max(LEAST_BODY_PIXELS, y(Math.min(open, close)) - top));
   }
   ctx.restore();
 }

@@ -103,11 +103,13 @@ type SumsProps = { readonly facts: Facts; readonly worths: readonly Value[] };
 function Sums({ facts: { balances, pnl, paidMicro }, worths }: SumsProps): VNode {
   const usdc = BigInt(balances.usdc.available) + BigInt(balances.usdc.reserved);
   const ever = gainOfAll(usdc, worths, paidMicro);
+  // An account that had nothing a day ago has no share of it.
+  const share = pnl.pnl_24h_pct === 0 ? '' : ` (${signed(String(pnl.pnl_24h_pct))}%)`;
   const shown: readonly (readonly [string, string])[] = [
     ['Value', `$${units(usdc + worthOfAll(worths))}`],
     ['Available', `$${units(balances.usdc.available)}`],
     ['In open orders', `$${units(balances.usdc.reserved)}`],
-    ['Gain of 24 hours', `${gainOfUsdc(pnl.pnl_24h_usdc)} (${signed(String(pnl.pnl_24h_pct))}%)`],
+    ['Gain of 24 hours', gainOfUsdc(pnl.pnl_24h_usdc) + share],
     ['Gain of all time', ever === null ? '–' : gain(ever)],
   ];
   return html`<dl class="facts sums panel">${shown.map(

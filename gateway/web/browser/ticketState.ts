@@ -4,6 +4,8 @@
  * Invariants:
  *   DRAFT-1  A kept draft is read once, for its own market, and only within `KEPT_MS`; a member that this page does not
  *            know, as of a page before an upgrade, has the value of a new draft.
+ *   DRAFT-2  An address that names a side, as a button of another view has, begins a new draft, unless the kept one was
+ *            left at that address.
  */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Levels } from '../../../shared/client/stream/bookReplica.ts';
@@ -95,7 +97,9 @@ export function useDraft(marketId: string, outcome: 0 | 1, levels: Levels, ticks
     change({ cents: startCents(levels, side, tab === 'maker', ticksPerUnit) });
   }, [side, tab, outcome, hasPrices, isPriceChosen]);
   useEffect(() => {
-    const onLeave = (): void => keepInTab(KEPT, { marketId, keptMs: Date.now(), ...newest.current });
+    const onLeave = (): void => {
+      keepInTab(KEPT, { marketId, keptMs: Date.now(), search: location.search, ...newest.current });
+    };
     addEventListener('pagehide', onLeave);
     return () => removeEventListener('pagehide', onLeave);
   }, [marketId]);
@@ -105,16 +109,19 @@ export function useDraft(marketId: string, outcome: 0 | 1, levels: Levels, ticks
 type KeptDraft = {
   readonly marketId?: unknown;
   readonly keptMs?: unknown;
+  readonly search?: unknown;
   readonly outcome?: unknown;
   readonly draft?: unknown;
 };
 
 let kept: KeptDraft | null | undefined;
 
-/** DRAFT-1. Null for another market, and for a draft that is too old. */
+/** DRAFT-1, DRAFT-2. Null for another market, and for a draft that is too old. */
 function keptOf(marketId: string): KeptDraft | null {
   kept ??= takeFromTab(KEPT);
-  const isOurs = kept?.marketId === marketId && Date.now() - Number(kept.keptMs) < KEPT_MS;
+  const { search } = location;
+  const isAnew = search !== kept?.search && new URLSearchParams(search).has('side');
+  const isOurs = kept?.marketId === marketId && Date.now() - Number(kept.keptMs) < KEPT_MS && !isAnew;
   return isOurs ? (kept ?? null) : null;
 }
 

@@ -12,11 +12,15 @@ type ToComeProps = {
 
 export function ToCome({ error = null, lines = 3, isPlot = false }: ToComeProps): VNode {
   useComing(error === null);
-  const room = isPlot ? 'plot' : '';
-  if (error !== null) return html`<p class=${`quiet ${room}`}>${error}</p>`;
-  return html`<p class="unseen" role="status">Loading …</p>
-    <div class="lines-to-come" aria-hidden="true">${Array.from(
-      { length: isPlot ? 1 : lines },
-      (_, at) => html`<div key=${at} class=${`skeleton ${room}`}></div>`,
-    )}</div>`;
+  // Each is an element of its own: one that became the other would move from the place of the first.
+  if (error !== null) return html`<p key="said" class=${`quiet ${isPlot ? 'plot' : ''}`}>${error}</p>`;
+  return html`<p key="coming" class="unseen" role="status">Loading …</p>
+    ${
+      isPlot
+        ? html`<div class="plot skeleton" aria-hidden="true"></div>`
+        : html`<div class="lines-to-come" aria-hidden="true">${Array.from(
+            { length: lines },
+            (_, at) => html`<div key=${at} class="skeleton"></div>`,
+          )}</div>`
+    }`;
 }

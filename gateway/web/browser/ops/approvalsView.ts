@@ -51,21 +51,24 @@ export function ApprovalsView(props: ViewProps): VNode {
     </section>
     <section class="panel">
       <h2>Decided</h2>
-      ${decided.length === 0 && html`<p class="quiet">Nothing yet.</p>`}
-      <${Scrolling} label="Decided changes"><table>
-        <thead><tr><th scope="col">Change</th><th scope="col">Status</th><th scope="col">Asked by</th>
-          <th scope="col">Decided by</th><th scope="col">When</th></tr></thead>
-        <tbody>${decided.map(
-          (approval) => html`<tr key=${approval.id}>
-            <th scope="row">${KIND_NAMES[approval.kind]}: ${requestOf(approval)}</th>
-            <td>${approval.status}${approval.failure === null ? '' : `: ${approval.failure.error}`}</td>
-            <td>${approval.requested_by}</td><td>${approval.decided_by ?? '–'}</td>
-            <td><${When} time=${approval.decided_at ?? approval.requested_at} /></td>
-          </tr>`,
-        )}</tbody>
-      </table></${Scrolling}>
+      ${decided.length === 0 ? html`<p class="quiet">Nothing yet.</p>` : html`<${DecidedTable} decided=${decided} />`}
     </section>
   `;
+}
+
+function DecidedTable({ decided }: { readonly decided: Approvals['approvals'] }): VNode {
+  return html`<${Scrolling} label="Decided changes"><table>
+    <thead><tr><th scope="col">Change</th><th scope="col">Status</th><th scope="col">Asked by</th>
+      <th scope="col">Decided by</th><th scope="col">When</th></tr></thead>
+    <tbody>${decided.map(
+      (approval) => html`<tr key=${approval.id}>
+        <th scope="row">${KIND_NAMES[approval.kind]}: ${requestOf(approval)}</th>
+        <td>${approval.status}${approval.failure === null ? '' : `: ${approval.failure.error}`}</td>
+        <td>${approval.requested_by}</td><td>${approval.decided_by ?? '–'}</td>
+        <td><${When} time=${approval.decided_at ?? approval.requested_at} /></td>
+      </tr>`,
+    )}</tbody>
+  </table></${Scrolling}>`;
 }
 
 type PendingProps = ViewProps & { readonly approval: Approval; readonly onDone: () => void };
