@@ -131,7 +131,8 @@ export abstract class AccountOf extends Quotes {
       }
       rows = this.arrayConcat(rows, this.safeList(answer, name, []));
       const cursor = this.safeString(answer, 'next_cursor');
-      const left = limit === undefined ? size : limit - rows.length;
+      const count = rows.length;
+      const left = limit === undefined ? size : limit - count;
       isMore = cursor !== undefined && left > 0;
       request = this.extend(request, { limit: Math.min(left, size), cursor });
     }

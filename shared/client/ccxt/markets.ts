@@ -3,6 +3,8 @@
  * part of the handle, and no two markets share one. Its outcomes are `…:YES` and `…:NO`, by their labels, and
  * `outcomeId` is the id of the token.
  *
+ * Dictionaries are written where they are kept, and no copy of one is changed: in PHP a copy is another one.
+ *
  * The exchange lists markets without their grid. `loadTerms` reads the tick, the lot and the least order of one market,
  * and sets `precision`, `limits` and `tickSize`; every method that places an order calls it, and so does fetchOutcome.
  */
@@ -149,21 +151,25 @@ export abstract class MarketsOf extends Requests {
     const tick = this.safeString(answer, 'tick_size');
     const lot = this.fromUnits(this.safeString(answer, 'lot_size_atomic'));
     const precision = { amount: this.parseNumber(lot), price: this.parseNumber(tick) };
-    known['precision'] = precision;
-    known['limits'] = this.limitsOf(tick, this.fromUnits(this.safeString(answer, 'min_order_size_atomic')));
-    known['tickSize'] = precision['price'];
-    const outcomes = this.safeList(known, 'outcomes', []);
-    for (const outcome of outcomes) {
-      outcome['precision'] = precision;
+    const limits = this.limitsOf(tick, this.fromUnits(this.safeString(answer, 'min_order_size_atomic')));
+    const listed = this.safeList(known, 'outcomes', []);
+    const outcomes: Dict[] = [];
+    for (const outcome of listed) {
+      outcomes.push(this.extend(outcome, { precision }));
     }
-    return known;
+    const terms: Unified = this.extend(known, { precision, limits, tickSize: precision['price'], outcomes });
+    if (this.markets !== undefined) {
+      this.markets[market] = terms;
+    }
+    this.indexMarketOutcomes(terms);
+    return terms;
   }
 
   /** The market, outcome and place of an outcome, with the grid of its market. */
   async termsOf(outcome: Str): Promise<Dict> {
     const found = await this.loadOutcome(outcome);
     await this.loadTerms(found['market']);
-    return found;
+    return this.safeOutcome(found['outcome']);
   }
 
   /** Adds markets to those that are known, so that their handles work at once. */

@@ -94,14 +94,13 @@ export default class pmx extends Streams {
 
   /** At most one reading of a name at a time, and one more for all that came meanwhile. */
   async readOwn(client: Unified, name: string, hash: Str): Promise<void> {
-    const readings = this.options['readings'];
-    const isUnderWay = name in readings;
-    readings[name] = true;
+    const isUnderWay = name in this.options['readings'];
+    this.options['readings'][name] = true;
     if (isUnderWay) {
       return;
     }
-    while (readings[name] === true) {
-      readings[name] = false;
+    while (this.options['readings'][name] === true) {
+      this.options['readings'][name] = false;
       try {
         if (hash === undefined) {
           client.resolve(await this.fetchBalance(), 'balance');
@@ -114,7 +113,7 @@ export default class pmx extends Streams {
         }
       }
     }
-    delete readings[name];
+    delete this.options['readings'][name];
   }
 
   async readFill(client: Unified, frame: Dict): Promise<void> {

@@ -158,6 +158,7 @@ export abstract class Streams extends Trading {
     }
     levels['sequence'] = sequence;
     if (frame['channel'] === 'trade') {
+      this.options['bookLevels'][id] = levels;
       this.handleTrade(client, frame);
       return;
     }
@@ -171,6 +172,8 @@ export abstract class Streams extends Trading {
     } else if (price in side) {
       delete side[price];
     }
+    levels[name] = side;
+    this.options['bookLevels'][id] = levels;
     const outcomes = this.bothOutcomes(id);
     for (const outcome of outcomes) {
       this.storeLevel(outcome, name, price, units);
@@ -211,9 +214,8 @@ export abstract class Streams extends Trading {
   }
 
   dropBook(client: Unified, id: string, why: string): void {
-    const books = this.options['bookLevels'];
-    if (id in books) {
-      delete books[id];
+    if (id in this.options['bookLevels']) {
+      delete this.options['bookLevels'][id];
     }
     if (id in client.subscriptions) {
       delete client.subscriptions[id];

@@ -229,21 +229,14 @@ export abstract class Trading extends AccountOf {
 
   /** As the exchange requires it in the signature; kept until it refuses it. */
   async feeRateOf(id: string): Promise<Int> {
-    const rates = this.safeDict(this.options, 'feeRates', {});
-    const known = this.safeInteger(rates, id);
+    const known = this.safeInteger(this.options['feeRates'], id);
     if (known !== undefined) {
       return known;
     }
     const answer = await this.privateGetMarketDataIdFeeRate({ id });
     const rate = this.safeInteger(answer, 'maker_fee_bps');
-    this.options['feeRates'] = this.extend(this.safeDict(this.options, 'feeRates', {}), this.pairOf(id, rate));
+    this.options['feeRates'][id] = rate;
     return rate;
-  }
-
-  pairOf(name: string, value: Unified): Dict {
-    const pair: Dict = {};
-    pair[name] = value;
-    return pair;
   }
 
   /** The answer says what became of the order, the body what it was. */
