@@ -10,13 +10,17 @@
  */
 
 import type { Clock } from '../../shared/base/clock.ts';
+import { ERRORS } from '../../shared/base/errors.ts';
 import type { Paid, RelayedRail, StoredEnvelope } from '../../shared/chain/relayer.ts';
 import type { Eip712Domain } from '../../shared/crypto/eip712.ts';
 import type { TransferAuthorization } from '../../shared/crypto/eip3009.ts';
 import type { AuthorizationState, PreflightFault, RailHead, RailTransaction } from '../../shared/wire/railQuestions.ts';
 
+import type { Refusal } from '../base/refusal.ts';
 import type { FiatSessions } from './fiatSessionsStore.ts';
 import type { FiatTransfers, Intent } from './fiatTransfersStore.ts';
+
+export const CHAIN_DOWN: Refusal = { row: ERRORS.FIAT_UNAVAILABLE, message: 'the chain does not answer' };
 
 export class RailDown extends Error {
   override readonly name = 'RailDown';

@@ -27,7 +27,7 @@ import { type AccountCall, type CallOf, type Route, route } from '../http/route.
 import type { RouteSpec } from '../http/spec.ts';
 import { shownDomain } from './fiatJson.ts';
 import type { LedgerRail, SendFault } from './ledgerRail.ts';
-import { type Rail, RailDown } from './rail.ts';
+import { CHAIN_DOWN, type Rail, RailDown } from './rail.ts';
 import { ENDLESS } from './railTransactionsStore.ts';
 
 type RailDeps = {
@@ -130,7 +130,7 @@ async function show(call: CallOf<typeof SHOW>, { rail, ledgerRail }: RailDeps): 
     });
   } catch (error) {
     if (!(error instanceof RailDown)) throw error;
-    refuse(call, { row: ERRORS.FIAT_UNAVAILABLE, message: 'the chain does not answer' });
+    refuse(call, CHAIN_DOWN);
   }
 }
 

@@ -26,7 +26,7 @@ import type { FiatSession, FiatSessions } from './fiatSessionsStore.ts';
 import type { FiatTransfers, Intent } from './fiatTransfersStore.ts';
 import { canSubmitIn } from './machine.ts';
 import { type FiatKind, type FiatProvider, LaunchRefused, type RefusedField } from './provider.ts';
-import { type Rail, RailDown } from './rail.ts';
+import { CHAIN_DOWN, type Rail, RailDown } from './rail.ts';
 import { canStillSign } from './settlement.ts';
 
 type ServiceDeps = {
@@ -64,6 +64,9 @@ const WRONG_SIGNATURE: Refusal = {
   message: 'the signature is not that of the linked wallet',
   details: { field: 'signature', rule: 'of the linked wallet' },
 };
+const OTHER_INTENT = conflict('it is not the intent of this session');
+const NOT_WAITING = conflict('the transfer does not wait for the wallet');
+const NOT_SENT = conflict('the transfer is not sent in this state');
 /** A session waits this long for its person to begin at the provider. */
 const LAUNCH_WAIT_MS = 3_600_000;
 const LAUNCH_TIMEOUT_MS = 8000;
@@ -169,10 +172,10 @@ export class FiatService {
   async authorize(session: FiatSession, intentId: string, signature: string): Promise<Refusal | null> {
     const { sessions, transfers, changes, clock, driver } = this.#deps;
     const intent = transfers.intentOf(session.id);
-    if (intent?.intentId !== intentId) return conflict('it is not the intent of this session');
+    if (intent?.intentId !== intentId) return OTHER_INTENT;
     const repeated = repetition(intent, signature);
     if (repeated !== 'new') return this.#repeated(repeated);
-    if (session.transferState !== 'waiting_for_wallet') return conflict('the transfer does not wait for the wallet');
+    if (session.transferState !== 'waiting_for_wallet') return NOT_WAITING;
     if (!canStillSign(intent, clock.nowMs())) return conflict('there is too little time left');
     const fault = await this.#faultOf(intent, signature);
     if (fault !== null) return fault;
@@ -187,7 +190,7 @@ export class FiatService {
         more: () => transfers.sign(session.id, signature, clock.nowMs()),
       },
     );
-    if (!isKept) return conflict('the transfer does not wait for the wallet');
+    if (!isKept) return NOT_WAITING;
     await sessions.durable();
     driver.advance(session);
     return null;
@@ -205,7 +208,7 @@ export class FiatService {
       return { row: ERRORS.INSUFFICIENT_BALANCE, details };
     } catch (error) {
       if (!(error instanceof RailDown)) throw error;
-      return { row: ERRORS.FIAT_UNAVAILABLE, message: 'the chain does not answer' };
+      return CHAIN_DOWN;
     }
   }
 
@@ -213,15 +216,11 @@ export class FiatService {
   async submit(session: FiatSession, intentId: string): Promise<Refusal | null> {
     const { transfers, driver } = this.#deps;
     const intent = transfers.intentOf(session.id);
-    if (intent?.intentId !== intentId) return conflict('it is not the intent of this session');
+    if (intent?.intentId !== intentId) return OTHER_INTENT;
     if (intent.signature === null) return conflict('the wallet has not signed');
     const state = session.transferState!;
-    if (state === 'expired' || state === 'provider_funding_reconciling') {
-      return conflict('the transfer is not sent in this state');
-    }
-    if (state === 'recoverable_error' && !canSubmitIn(state, session.errorCause)) {
-      return conflict('the transfer is not sent in this state');
-    }
+    if (state === 'expired' || state === 'provider_funding_reconciling') return NOT_SENT;
+    if (state === 'recoverable_error' && !canSubmitIn(state, session.errorCause)) return NOT_SENT;
     driver.advance(session);
     return null;
   }

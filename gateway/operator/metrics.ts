@@ -34,11 +34,22 @@ export class Metrics {
   }
 }
 
-function* rowsOf(name: MetricName, sources: MetricsSources): Generator<string> {
+/** Metrics without labels, as they are, for a route that shows no others. */
+export function metricsText(values: Partial<Record<MetricName, number>>): string {
+  return namesOf(values)
+    .map((name) => headOf(name) + sample(name, {}, values[name] ?? 0))
+    .join('');
+}
+
+function headOf(name: MetricName): string {
   const { type, help } = METRICS[name];
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+}
+
+function* rowsOf(name: MetricName, sources: MetricsSources): Generator<string> {
   const samples: Sample[] = [];
   (READERS[name] as AnyReader)(sources, (labels, value) => samples.push([labels, value]));
-  let text = `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+  let text = headOf(name);
   for (const [labels, value] of samples) {
     if (typeof value === 'number') text += sample(name, labels, value);
     else {

@@ -14,7 +14,6 @@ import {
 } from '../../shared/api/platform.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { FEE_ACCOUNT, STAGE_NAMES } from '../../shared/base/codes.ts';
-import { namesOf } from '../../shared/base/namesOf.ts';
 import { sumToDecimal, unitsToDecimal } from '../../shared/base/units.ts';
 import { shownAddress } from '../../shared/crypto/checksumAddress.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION } from '../../shared/crypto/eip712.ts';
@@ -29,7 +28,7 @@ import { platformStage } from '../markets/stages.ts';
 import type { Volumes } from '../markets/volumes.ts';
 import type { SettlementPort } from '../shardlink/settlementPort.ts';
 import type { Views } from '../shardlink/views.ts';
-import { METRICS } from './metricTable.ts';
+import { metricsText } from './metrics.ts';
 
 type PlatformDeps = {
   readonly config: Pick<Config, 'feeBps'>;
@@ -144,10 +143,8 @@ export function startingSeconds({ status }: Readiness): number {
 }
 
 export function readinessMetrics(readiness: Readiness): string {
-  const values = { exchange_ready: Number(isReady(readiness)), exchange_starting_seconds: startingSeconds(readiness) };
-  return namesOf(values)
-    .map((name) => `# HELP ${name} ${METRICS[name].help}\n# TYPE ${name} gauge\n${name} ${values[name]}\n`)
-    .join('');
+  const exchange_starting_seconds = startingSeconds(readiness);
+  return metricsText({ exchange_ready: Number(isReady(readiness)), exchange_starting_seconds });
 }
 
 function platformConfig(deps: PlatformDeps): PlatformConfig {
