@@ -76,6 +76,7 @@ export class LiveShard {
       collateralCheck: true,
       postOnlyMs: 0,
       maxOrdersEver: 100_000_000,
+      hashesInMemory: 2 ** 30,
     };
     this.#ready = this.link.attach(0, options).then(() => this.fronts.shardReady(0, options.commandRing));
     const workerData: ShardThreadOptions =

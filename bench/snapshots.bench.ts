@@ -123,6 +123,7 @@ async function startThread(directory: string, journalPath: string, progress: Sha
     progress,
     everyRecords: EVERY_RECORDS,
     keepRecords: KEEP_RECORDS,
+    hashesInMemory: 2 ** 30,
     alarm: new SharedArrayBuffer(4),
   };
   const url = new URL('../engine/snapshot/main.ts', import.meta.url);

@@ -7,7 +7,11 @@
  */
 import { rmSync } from 'node:fs';
 import { makeJournalKey, writeJournalKey } from '../../shared/crypto/journalKeyFile.ts';
+import type { NamedRuns } from '../book/acceptedHashes.ts';
+import { NamedOnly } from '../snapshot/hashRuns.ts';
+import type { RunPlace } from '../snapshot/runPages.ts';
 import { listSnapshots, saveSnapshot } from '../snapshot/snapshot.ts';
+import { prune, reseal } from '../snapshot/spilling.ts';
 import { AdminError, listShards, openMasterKey, type ShardFile } from './directory.ts';
 import { inspectShard } from './inspect.ts';
 import { currentState } from './replica.ts';
@@ -24,6 +28,7 @@ export async function adopt(directory: string): Promise<{ files: readonly ShardF
   const lines: string[] = [];
   const old = files.flatMap((file) => listSnapshots(directory, file.shard));
   const fresh = new Set<string>();
+  const named = new Map<RunPlace, NamedRuns>();
   for (const [shard, file] of files.entries()) {
     const { last } = found[shard];
     lines.push(
@@ -31,10 +36,17 @@ export async function adopt(directory: string): Promise<{ files: readonly ShardF
     );
     if (last === 0) continue;
     const { engine, head } = currentState(unchecked[shard]);
+    const { hashes } = engine.state;
+    const [from, to] = [unchecked[shard], file].map((each) => ({ directory, shard, mac: each.key.snapshots }));
+    const { through, runs } = hashes.spilled.named;
+    const resealed = { through, runs: runs.map((run) => reseal(from, run, to)) };
+    hashes.adopt(new NamedOnly(resealed), false);
+    named.set(to, resealed);
     const { path } = saveSnapshot(directory, shard, { state: engine.state, nowMs: engine.nowMs, head }, file.key);
     fresh.add(path);
   }
   writeJournalKey(directory, masterKey, key);
   for (const { path } of old) if (!fresh.has(path)) rmSync(path, { force: true });
+  for (const [place, runs] of named) prune(place, [runs]);
   return { files, lines };
 }

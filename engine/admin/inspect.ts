@@ -18,6 +18,7 @@ import { readMark } from '../journal/mark.ts';
 import { JournalReader, type SequenceRange } from '../journal/reader.ts';
 import { JournalError, JournalHead, NewerRowError } from '../journal/row.ts';
 import { SalvagedRows } from '../journal/salvagedRows.ts';
+import { checkRuns } from '../snapshot/hashRuns.ts';
 import { makeReplica, restore } from '../snapshot/replica.ts';
 import { listSnapshots, type SnapshotFile } from '../snapshot/snapshot.ts';
 import type { ShardFile } from './directory.ts';
@@ -179,6 +180,7 @@ class Inspection {
   readonly #first: number;
   readonly #last: number;
   readonly #snapshots: SnapshotFinding[] = [];
+  readonly #checkedRuns = new Set<string>();
   #head: JournalHead;
   #engine: Engine | null = null;
   #replayedFrom: number | null = null;
@@ -264,9 +266,10 @@ class Inspection {
 
   #checkSnapshot(snapshot: SnapshotFile): void {
     try {
-      this.#found(snapshot, this.#damageOf(snapshot));
+      const damage = this.#damageOf(snapshot);
+      // The snapshot thread keeps only a few, and may just have deleted this one, and then its runs.
+      if (damage === null || existsSync(snapshot.path)) this.#found(snapshot, damage);
     } catch (error) {
-      // The snapshot thread keeps only the newest two, and may just have deleted this one.
       if (existsSync(snapshot.path)) throw error;
     }
   }
@@ -276,12 +279,21 @@ class Inspection {
     try {
       const head = restore(snapshot, this.#file, engine);
       if (!head.equals(this.#head)) return 'of another history than the journal';
+      this.#checkRuns(engine);
     } catch (error) {
       if (error instanceof SnapshotError) return error.message;
       throw error;
     }
     if (this.#engine === null) this.#replayFrom(engine, snapshot.sequence);
     return isSameState(engine, this.#engine ?? engine) ? null : 'another state than the replay gives';
+  }
+
+  /** Snapshots share runs: each is read once. */
+  #checkRuns({ state }: Engine): void {
+    const { directory, key, shard } = this.#file;
+    const runs = state.hashes.spilled.named.runs.filter(({ id }) => !this.#checkedRuns.has(id));
+    checkRuns({ directory, shard, mac: key.snapshots }, runs);
+    for (const { id } of runs) this.#checkedRuns.add(id);
   }
 
   #found(file: SnapshotFile, reason: string | null): void {

@@ -19,7 +19,7 @@ import { assert } from '../../shared/base/assert.ts';
 import { partsOfFile } from '../../shared/base/fileParts.ts';
 import { lastLineOf } from '../../shared/base/lastLine.ts';
 import { openDatabase } from '../../shared/base/openDatabase.ts';
-import { listSnapshots } from '../snapshot/snapshot.ts';
+import { snapshotFiles } from '../snapshot/filesOf.ts';
 import type { Pace } from './pace.ts';
 import { type BackedFile, POINT_VERSION, type Point, pointName } from './point.ts';
 import { type BackupShard, JournalBackup } from './segments.ts';
@@ -175,11 +175,12 @@ class Making {
     const journal = this.#journals[shard];
     for (let tries = 1; ; tries++) {
       const from = this.#files.length;
-      const snapshots = listSnapshots(directory, shard);
-      for (const { path } of snapshots) this.#file(path.slice(directory.length + 1));
+      const snapshots = snapshotFiles(directory, shard);
+      // Several snapshots name the same runs.
+      for (const name of new Set(snapshots.flatMap(({ names }) => names))) this.#file(name);
       journal.take();
-      const copied = snapshots.filter(({ path }) => {
-        return this.#files.some(({ name }) => name === path.slice(directory.length + 1));
+      const copied = snapshots.filter(({ names }) => {
+        return names.every((each) => this.#files.some(({ name }) => name === each));
       });
       // A trim removes whole rows, so the snapshot may already contain the oldest record.
       if (journal.first === 1 || copied.some(({ sequence }) => sequence >= journal.first - 1)) return;

@@ -96,12 +96,18 @@ export class HashIndex {
   #nextSwept = 0;
   #maySweep = 0;
 
-  /** @param place given by tests only, which know its secret. */
-  constructor(place = new KeyedHash()) {
+  /**
+   * @param place given by tests only, which know its secret.
+   * @param retention of an index beside this one, whose owner calls `forgetMore`
+   */
+  constructor(place = new KeyedHash(), retention: Retention | null = null) {
     this.#place = place;
-    this.retention = new Retention(() => {
-      this.#unswept = PARTS;
-    });
+    this.retention = retention ?? new Retention(() => this.forgetMore());
+  }
+
+  /** More may be forgotten than before: a sweep begins. */
+  forgetMore(): void {
+    this.#unswept = PARTS;
   }
 
   /** Words of memory that the entries have, free ones included. */
@@ -170,6 +176,19 @@ export class HashIndex {
       for (const entry of entriesOf(this.#parts[part])) {
         const words = this.#parts[part];
         visitor(words, entry, accountIn(words[entry + 4]));
+      }
+    }
+  }
+
+  /** Where each entry that has to be remembered begins: 128 bits of the hash, and the two words of retention.ts. */
+  visitKept(visitor: (words: Uint32Array, entry: number) => void): void {
+    for (let part = 0; part < PARTS; part++) {
+      const words = this.#parts[part];
+      const groups = this.#groupsOf(part);
+      for (let index = 0; index < groups * GROUP_ENTRIES; index++) {
+        if (!isInUse(words, index)) continue;
+        const entry = entryAt(groups, index);
+        if (!this.retention.mayForget(words[entry + 4], words[entry + 5])) visitor(words, entry);
       }
     }
   }

@@ -94,7 +94,7 @@ function checkOrder(state: ShardState, slot: number): void {
   const { signed } = orders;
   const at = signed.hashOffset(slot);
   assert(openOrders.find(signed.words, signed.words, at) === slot, 'ORDERS-2: the hash leads to the slot');
-  const isOwn = hashes.accountOf(signed.words, at) === orders.account[slot << WORD_SHIFT];
+  const isOwn = hashes.mayBeOf(orders.account[slot << WORD_SHIFT], signed.words, at);
   assert(isOwn, 'ORDERS-2: the hash of an open order is remembered, with its account');
   const floor = nonceFloors.of(orders.account[slot << WORD_SHIFT], signed.words, signed.makerOffset(slot));
   assert(signed.nonceOf(slot) >= floor, 'NONCEFLOORS-3: an open order is not below the floor of its maker');

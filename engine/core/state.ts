@@ -9,6 +9,7 @@ import { OpenOrderIndex } from '../../shared/base/openOrderIndex.ts';
 import type { Balances } from '../../shared/wire/balances.ts';
 import { RecordBuffer } from '../../shared/wire/record.ts';
 import type { SnapshotIo } from '../base/snapshotIo.ts';
+import { AcceptedHashes } from '../book/acceptedHashes.ts';
 import { Contracts } from '../book/contracts.ts';
 import { HashIndex } from '../book/hashIndex.ts';
 import { Markets, STAGES_VERSION } from '../book/markets.ts';
@@ -44,7 +45,7 @@ export class ShardState {
   /** The slots of resting and dormant orders by their hashes. */
   readonly openOrders = new OpenOrderIndex(LINE_WORDS);
   /** Hashes of orders that were accepted and could be sent again. */
-  readonly hashes = new HashIndex();
+  readonly hashes = new AcceptedHashes();
   /** Reference hashes of deposits and withdrawals: each is applied once, for ever. */
   readonly references = new HashIndex();
   readonly markets = new Markets();
@@ -88,6 +89,11 @@ export class ShardState {
     this.closing = new Closing(orders, ledger, openOrders, expiry, digest, emit);
     this.groupLimits = new GroupLimits(orders, markets, groups, this.closing);
     this.matcher = new Matcher(orders, ledger, markets, this.closing, this.groupLimits, digest, emit);
+  }
+
+  /** Open orders are found in memory, so that their cancels wait for no disk. */
+  wasAccepted(words: Uint32Array, word: number): boolean {
+    return this.openOrders.find(this.orders.signed.words, words, word) !== NONE || this.hashes.has(words, word);
   }
 
   useRules(rules: number): void {
@@ -182,7 +188,7 @@ export class ShardState {
     const { hashes, openOrders, orders } = this;
     const { words } = orders.signed;
     const at = orders.signed.hashOffset(slot);
-    const isOwn = hashes.accountOf(words, at) === orders.account[slot << WORD_SHIFT];
+    const isOwn = hashes.mayBeOf(orders.account[slot << WORD_SHIFT], words, at);
     assert(isOwn, 'ORDERS-2: the hash of an open order is remembered, with its account');
     assert(openOrders.find(words, words, at) === NONE, 'ORDERS-2: no two open orders have one hash');
   }

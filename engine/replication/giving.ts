@@ -18,7 +18,7 @@ import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { ByteWriter } from '../../shared/records/bytes.ts';
 import { STREAM } from '../../shared/wire/replication.ts';
 import type { Row } from '../journal/row.ts';
-import { listSnapshots } from '../snapshot/snapshot.ts';
+import { snapshotFiles } from '../snapshot/filesOf.ts';
 import type { Attempt, CopyTable } from './copyTable.ts';
 import { END, ROWS } from './joiningFiles.ts';
 
@@ -68,7 +68,8 @@ export class Giving {
       await this.#auditLog();
       for (const name of filesOf(join(directory, 'private'))) await this.#file(`private/${name}`);
       for (let shard = 0; shard < shards; shard++) {
-        for (const { path } of listSnapshots(directory, shard)) await this.#file(path.slice(directory.length + 1));
+        const names = snapshotFiles(directory, shard).flatMap((snapshot) => snapshot.names);
+        for (const name of new Set(names)) await this.#file(name);
         await this.#journal(shard);
       }
       await this.#control();

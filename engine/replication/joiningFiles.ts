@@ -37,7 +37,8 @@ const WHOLE = 'whole';
 const ANEW_FILE = 'join-anew';
 export const CONTROL_FILE = 'control.db';
 /** Names of files that belong to the cluster's state: not the member's own keys and tokens. */
-const STATE = /^(?:(?:control|idempotency|read|settlement)\.db|journal[-.]|snapshot-|audit\.log|held\.mark$|private$)/;
+const STATE =
+  /^(?:(?:control|idempotency|read|settlement)\.db|journal[-.]|snapshot-|hashes-|audit\.log|held\.mark$|private$)/;
 const PART_NAME = /^(?:private\/)?[a-z0-9][a-z0-9._-]*$/i;
 /** A part with this name has rows of a journal. */
 export const ROWS = 'rows ';

@@ -360,7 +360,7 @@ export class ShardLoop {
   /** True while the hash that a CANCEL names is not indexed. Refused orders are never indexed. */
   #isOrderUnknown(words: Uint32Array, word: number): boolean {
     if ((words[word + ANY_COMMAND.type] & 0xffff) !== CANCEL.TYPE) return false;
-    return !this.#engine.state.hashes.has(words, word + CANCEL.hash);
+    return !this.#engine.state.wasAccepted(words, word + CANCEL.hash);
   }
 
   /** True if the last command may have placed the order that the CANCEL names: cheaper than a look-up in the index. */

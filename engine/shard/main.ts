@@ -31,6 +31,7 @@ import type { JournalStore } from '../journal/journalStore.ts';
 import { ReplicatedJournal } from '../journal/replicatedJournal.ts';
 import { JournalError, type JournalHead } from '../journal/row.ts';
 import { ShardKey } from '../journal/shardKey.ts';
+import { RunAdoption } from '../snapshot/adoption.ts';
 import { OfferedChecks } from '../verify/checkBoard.ts';
 import { createVerifier } from '../verify/createVerifier.ts';
 import { FUSED_PROBLEM } from '../verify/kernel/instance.ts';
@@ -105,11 +106,14 @@ async function serve(options: ShardOptions, tools: Tools, isRehearsal = false): 
   engine.describe(() => publish(outlet, events));
   const heads = options.journalSync === 'full' && !isRehearsal ? new HeadReport() : null;
   const memory = new MemoryReport(checkpointer, meters);
+  const { directory, hashesInMemory: most } = options;
+  const adoption = new RunAdoption({ directory, shard, key, hashes: engine.state.hashes, most });
   const report = (head: JournalHead): void => {
     progress.setReserveBytes(shard, journal.reserveLeftBytes());
     checks.counts.report(meters);
     meters.set('ordersEver', engine.state.hashes.size);
     engine.state.hashes.sweep(SWEPT_BETWEEN);
+    adoption.step(engine.sequence, performance.now());
     heads?.postIfDue(head);
     memory.reportIfDue();
   };
@@ -118,6 +122,7 @@ async function serve(options: ShardOptions, tools: Tools, isRehearsal = false): 
     // The connection closed last removes the WAL.
     await checkpointer.end();
     journal.close();
+    adoption.close();
   };
   if (isFollowing) {
     const follower = new Follower({ shard, engine, journal, progress, outlet, events });

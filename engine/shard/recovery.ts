@@ -19,6 +19,8 @@ import { checkInvariants } from '../core/invariants.ts';
 import type { Journal } from '../journal/journal.ts';
 import { firstSequenceOf, JournalError, JournalHead } from '../journal/row.ts';
 import { RowReader } from '../journal/rowReader.ts';
+import { HashRuns } from '../snapshot/hashRuns.ts';
+import type { RunPlace } from '../snapshot/runPages.ts';
 import { listSnapshots, loadSnapshot } from '../snapshot/snapshot.ts';
 
 export type Recovered = {
@@ -45,6 +47,7 @@ export function recover(journal: Journal, directory: string, shard: number, make
         continue;
       }
       engine.resumeAt(head.sequence, nowMs);
+      openRuns(engine, { directory, shard, mac: journal.key.snapshots });
       replayTail(journal, head, engine);
       return { engine, fromSequence: head.sequence, damaged };
     } catch (error) {
@@ -62,6 +65,15 @@ export function recover(journal: Journal, directory: string, shard: number, make
   }
   replayTail(journal, start, engine);
   return { engine, fromSequence: 0, damaged };
+}
+
+/** A shard that has read a snapshot refuses what its runs have. */
+function openRuns({ state: { hashes } }: Engine, place: RunPlace): void {
+  const { named } = hashes.spilled;
+  if (named.runs.length === 0) return;
+  const runs = new HashRuns(place, named);
+  runs.load(Number.MAX_SAFE_INTEGER);
+  hashes.adopt(runs, false);
 }
 
 /** RECOVERY-2. An unreadable row is left to the replay, which names it. */

@@ -11,6 +11,8 @@
  *   SNAPMAKER-3  A new snapshot is newer than the one it was made from.
  *   SNAPMAKER-4  Rows are trimmed exactly up to a snapshot, and this snapshot is kept as long as the row after it. So a
  *                read.db that has to be rebuilt begins where the journal begins.
+ *   SNAPMAKER-5  Runs of hashes are written, merged and read back before the snapshot that names them is written, and
+ *                removed after the last snapshot that names them (spilling.ts).
  */
 import { rmSync } from 'node:fs';
 import { assert } from '../../shared/base/assert.ts';
@@ -22,8 +24,18 @@ import type { Engine } from '../core/engine.ts';
 import { JournalReader } from '../journal/reader.ts';
 import { JournalHead } from '../journal/row.ts';
 import type { Keyed } from '../journal/shardKey.ts';
+import { NamedOnly } from './hashRuns.ts';
 import { makeReplica } from './replica.ts';
-import { listSnapshots, loadSnapshot, type SnapshotFile, saveSnapshot, setSnapshotAside } from './snapshot.ts';
+import type { RunPlace } from './runPages.ts';
+import {
+  listSnapshots,
+  loadSnapshot,
+  runsNamedIn,
+  type SnapshotFile,
+  saveSnapshot,
+  setSnapshotAside,
+} from './snapshot.ts';
+import { mergeRuns, type Pause, prune, spillIfDue } from './spilling.ts';
 
 const SLICE_RECORDS = 1000;
 /** About nine times as long as a slice takes. */
@@ -34,17 +46,24 @@ assert(KEPT_SNAPSHOTS === 2, 'SNAPMAKER-1: rows are trimmed up to the older of t
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
+function sleep(): void {
+  Atomics.wait(sleeper, 0, 0, PAUSE_MS);
+}
+
 /** The state from which the next snapshot is made. */
 type Base = { readonly engine: Engine; readonly head: JournalHead; readonly fromSequence: number };
 
 export class SnapshotMaker {
   readonly #options: Keyed<SnapshotOptions>;
   readonly #progress: Progress;
+  readonly #pause: Pause;
   /** By shard: the sequence number of its newest snapshot. */
   readonly #newest: number[];
 
-  constructor(options: Keyed<SnapshotOptions>) {
+  /** @param pause given by tests only: they end the thread in it. */
+  constructor(options: Keyed<SnapshotOptions>, pause: Pause = sleep) {
     this.#options = options;
+    this.#pause = pause;
     this.#progress = new Progress(options.progress);
     this.#newest = options.journalPaths.map((_, shard) => listSnapshots(options.directory, shard)[0]?.sequence ?? 0);
   }
@@ -74,6 +93,7 @@ export class SnapshotMaker {
     }
     const { engine, head } = base;
     assert(head.sequence > base.fromSequence, 'SNAPMAKER-3: a new snapshot is newer than its base');
+    this.#spill(shard, base, isStopping);
     const file = saveSnapshot(directory, shard, { state: engine.state, nowMs: engine.nowMs, head }, key);
     loadSnapshot(file, shard, makeReplica().state, key);
     this.#newest[shard] = file.sequence;
@@ -87,6 +107,36 @@ export class SnapshotMaker {
     for (const old of listSnapshots(directory, shard)) {
       if (!kept.some(({ sequence }) => sequence === old.sequence)) rmSync(old.path, { force: true });
     }
+    if (!isStopping) this.#pause();
+    this.#pruneRuns(shard);
+  }
+
+  /** SNAPMAKER-5. Runs are written and merged before the snapshot that names them. */
+  #spill(shard: number, { engine, head }: Base, isStopping: boolean): void {
+    const { hashesInMemory } = this.#options;
+    const place = this.#placeOf(shard);
+    const { hashes } = engine.state;
+    const pause = isStopping ? () => undefined : this.#pause;
+    spillIfDue(place, hashes, head.sequence, hashesInMemory, pause);
+    if (isStopping) return;
+    const { named } = hashes.spilled;
+    const merged = mergeRuns(place, named, hashes.retention, pause);
+    if (merged.runs !== named.runs) hashes.adopt(new NamedOnly(merged), false);
+  }
+
+  #pruneRuns(shard: number): void {
+    const files = listSnapshots(this.#options.directory, shard);
+    try {
+      const named = files.map((file) => runsNamedIn(file, shard, this.#options.keys[shard].snapshots));
+      prune(this.#placeOf(shard), named);
+    } catch (error) {
+      // Of a damaged snapshot it is not known what it names: nothing is removed until it has gone.
+      if (!(error instanceof SnapshotError)) throw error;
+    }
+  }
+
+  #placeOf(shard: number): RunPlace {
+    return { directory: this.#options.directory, shard, mac: this.#options.keys[shard].snapshots };
   }
 
   /**
@@ -147,6 +197,6 @@ function replayTo(
     const limit = Math.min(SLICE_RECORDS, sequence - head.sequence);
     const count = reader.readFrom(head, limit, (record) => engine.replay(record));
     assert(count >= limit, 'snapshot maker: committed records can be read');
-    if (!isHurried) Atomics.wait(sleeper, 0, 0, PAUSE_MS);
+    if (!isHurried) sleep();
   }
 }

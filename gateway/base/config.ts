@@ -80,6 +80,8 @@ export type Config = Readonly<{
   postOnlyMs: number;
   /** The number of orders that a shard remembers in memory (RULES.md 2.12). */
   maxOrdersEver: number;
+  /** Hashes of accepted orders in a shard's memory from which on they move to the disk (RULES.md 2.12). */
+  hashesInMemory: number;
   /** True if a rehearsal compiles the code of orders before the exchange is ready. */
   rehearse: boolean;
   /** Open orders that an account may have in all markets together, and in each market. */
@@ -132,6 +134,8 @@ export type ContractAddresses = Readonly<{
 
 /** The index of a shard can number this many orders (HASHES-3). */
 const MAX_ORDERS_EVER = 2 ** 30;
+/** Of two parts, one waits for the disk while the other grows (engine/book/acceptedHashes.ts); 33 to 50 bytes each. */
+const HASHES_PER_MB = 10_000;
 const MAX_GATEWAYS = 64;
 /** One hour: a longer time can only be a mistake. */
 const MAX_POST_ONLY_MS = 3_600_000;
@@ -186,6 +190,7 @@ export function parseConfig(env: Environment, cores: number): Config {
     collateralCheck,
     postOnlyMs: read.integer('POST_ONLY_AFTER_RESTART_MS', 0, 0, MAX_POST_ONLY_MS),
     maxOrdersEver: read.integer('MAX_ORDERS_EVER', 100_000_000, 1000, MAX_ORDERS_EVER),
+    hashesInMemory: read.integer('ORDER_MEMORY_MB', 256, 1, 65_536) * HASHES_PER_MB,
     rehearse: read.flag('REHEARSE', true),
     openOrders: Object.freeze({
       inAll: read.integer('MAX_OPEN_ORDERS', 10_000, 1, MAX_OPEN_ORDERS),
@@ -213,12 +218,11 @@ export function parseConfig(env: Environment, cores: number): Config {
     adminDoor: readAdminDoor(read, !isLoopback(host) && read.has('TRUST_PROXY')),
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']),
   });
-  requireSafe(config, read.list('TRUST_PROXY'));
-  return config;
+  return requireSafe(config, read.list('TRUST_PROXY'));
 }
 
 /** Refuses settings that contradict each other. */
-function requireSafe(config: Config, proxies: readonly string[]): void {
+function requireSafe(config: Config, proxies: readonly string[]): Config {
   if (config.adminToken !== null && config.adminTokenFile !== null) {
     throw new ConfigError('ADMIN_TOKEN and ADMIN_TOKEN_FILE: set one of them');
   }
@@ -227,6 +231,7 @@ function requireSafe(config: Config, proxies: readonly string[]): void {
     // Others may reach the administrators' door even if they cannot reach the public one.
     (config.adminDoor === null ? null : exposureProblem({ ...config, ...config.adminDoor }, proxies));
   if (problem !== null) throw new ConfigError(problem);
+  return config;
 }
 
 class EnvironmentReader {

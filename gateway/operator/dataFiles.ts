@@ -9,7 +9,7 @@ import { type BackupStatus, NO_BACKUP, readBackupStatus } from '../../shared/bas
 const KEPT_MS = 10_000;
 
 export class DataFiles {
-  /** Bytes by name. Files of a folder are added up, and so are snapshots, whose names change. */
+  /** Bytes by name. Files of a folder are added up, and so are snapshots and runs of hashes, whose names change. */
   sizes: ReadonlyMap<string, number> = new Map();
   /** State of the last backup and the last drill. */
   backups: BackupStatus = NO_BACKUP;
@@ -50,6 +50,6 @@ export class DataFiles {
 
   #nameOf(folder: string, name: string): string {
     if (folder !== this.#directory) return `${folder.slice(this.#directory.length + 1).split('/', 1)[0]}/`;
-    return name.startsWith('snapshot') ? 'snapshots' : name;
+    return name.startsWith('snapshot') ? 'snapshots' : name.startsWith('hashes-') ? 'hashes' : name;
   }
 }

@@ -65,6 +65,7 @@ export class EngineThreads {
         collateralCheck: config.collateralCheck,
         postOnlyMs: config.postOnlyMs,
         maxOrdersEver: config.maxOrdersEver,
+        hashesInMemory: config.hashesInMemory,
       },
       rehearsalsOf,
       replicas,
@@ -87,6 +88,7 @@ export class EngineThreads {
       progress,
       everyRecords: config.snapshotEvery,
       keepRecords: config.journalKeep,
+      hashesInMemory: config.hashesInMemory,
       historyDir: config.historyDir,
       log,
     });

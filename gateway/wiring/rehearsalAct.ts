@@ -76,6 +76,7 @@ export class RehearsalAct {
       collateralCheck,
       postOnlyMs: 0,
       maxOrdersEver,
+      hashesInMemory: 2 ** 30,
     };
   }
 

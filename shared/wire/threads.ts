@@ -45,6 +45,8 @@ export type ShardOptions = {
   readonly postOnlyMs: number;
   /** The number of orders that the shard remembers in memory (RULES.md 2.12). */
   readonly maxOrdersEver: number;
+  /** Of them, those beyond which the oldest move to the disk; a start and a late snapshot may keep twice as many. */
+  readonly hashesInMemory: number;
   /** Absent: the journal of this machine is the only one (JOURNAL=sqlite). */
   readonly replication?: ShardReplication;
 };
@@ -109,11 +111,8 @@ export type ShardMessage =
 export type FollowRequest = { readonly rows: readonly FollowedRow[] } | FrontRequest | 'restore' | 'lead' | 'stop';
 export type FollowedRow = { readonly sequence: number; readonly bytes: Uint8Array };
 
-export type SnapshotOptions = {
+export type SnapshotOptions = Pick<ShardOptions, 'directory' | 'hashesInMemory' | 'journalKey' | 'progress'> & {
   readonly journalPaths: readonly string[];
-  readonly journalKey: JournalKey;
-  readonly directory: string;
-  readonly progress: SharedArrayBuffer;
   /** Records between two snapshots of a shard. */
   readonly everyRecords: number;
   /** The least number of journal rows to keep, for export and for rebuilding read.db. */

@@ -112,6 +112,7 @@ function makeHistory(kind: Kind): History {
     progress,
     everyRecords: 1,
     keepRecords: 0,
+    hashesInMemory: 2 ** 30,
   });
   let journal = openJournal(directory);
   let written = 0;

@@ -2,6 +2,7 @@
 import { SNAPSHOT_PART } from '../../engine/base/snapshotIo.ts';
 import { HIGH_WATER_MARK } from '../../engine/journal/mark.ts';
 import { JOURNAL_RECORD, JOURNAL_ROW, OLD_JOURNAL_ROW } from '../../engine/journal/row.ts';
+import { HASH_RUN } from '../../engine/snapshot/hashRun.ts';
 import { ANY_FRONT, FROM_FRONT, TO_FRONT } from '../../gateway/front/records.ts';
 import { END_WORDS } from '../../gateway/front/threadOptions.ts';
 import { MARKET_FRAME } from '../../gateway/stream/marketRecord.ts';
@@ -127,7 +128,7 @@ const CHAPTERS: readonly Chapter[] = [
   {
     title: 'Journal and snapshots',
     about: 'The files of a shard, besides the commands and events in them.',
-    records: [JOURNAL_ROW, JOURNAL_RECORD, OLD_JOURNAL_ROW, HIGH_WATER_MARK, SNAPSHOT_PART],
+    records: [JOURNAL_ROW, JOURNAL_RECORD, OLD_JOURNAL_ROW, HIGH_WATER_MARK, SNAPSHOT_PART, HASH_RUN],
   },
   {
     title: 'Front threads',

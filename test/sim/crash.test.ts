@@ -16,6 +16,8 @@ let overtook = 0;
 let batches = 0;
 let undecided = 0;
 let switched = 0;
+let adoptions = 0;
+let makers = 0;
 const audited = new Map<string, number>();
 
 for (const seed of seeds) {
@@ -27,6 +29,8 @@ for (const seed of seeds) {
     batches += totals.batches;
     undecided += totals.undecided;
     switched += totals.switched;
+    adoptions += totals.adoptions;
+    makers += totals.makers;
     for (const [what, count] of Object.entries(totals)) audited.set(what, (audited.get(what) ?? 0) + count);
   });
 }
@@ -34,6 +38,8 @@ for (const seed of seeds) {
 after(() => {
   assert.ok(crashes > seeds.length, `worlds die: ${crashes} times`);
   assert.ok(switched > seeds.length, `newer rules come into force: in ${switched} shards`);
+  assert.ok(adoptions > 2 * seeds.length, `hashes move to the disk: ${adoptions} times`);
+  assert.ok(makers > 0, `snapshot threads die: ${makers}`);
   assert.ok(fills > (seeds.length * STEPS) / 25, `worlds trade: ${fills} fills`);
   for (const what of [
     'bought at 1.00 or more',

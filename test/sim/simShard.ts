@@ -25,6 +25,7 @@ import { Gateways } from '../../engine/shard/gateways.ts';
 import { ShardLoop } from '../../engine/shard/loop.ts';
 import { Outlet } from '../../engine/shard/outlet.ts';
 import { type Recovered, recover } from '../../engine/shard/recovery.ts';
+import { RunAdoption } from '../../engine/snapshot/adoption.ts';
 import { listSnapshots } from '../../engine/snapshot/snapshot.ts';
 import { OfferedChecks } from '../../engine/verify/checkBoard.ts';
 import { digestsBy, LoneChecks, type OrderChecks } from '../../engine/verify/orderChecks.ts';
@@ -55,6 +56,8 @@ import { Oracle } from './oracle.ts';
 const RING_BYTES = 8192;
 /** Few, so that the command ring holds more than one batch. */
 const MOST_IN_BATCH = 8;
+/** So that a shard looks for runs whenever it is idle. */
+const LOOK_MS = 1000;
 /** Few, so that most markets take several records to end. */
 export const ROWS_OF_RECORD = 3;
 
@@ -77,6 +80,7 @@ type SimShardOptions = {
   readonly nowMs: number;
   readonly clock: Clock;
   readonly collateralCheck: boolean;
+  readonly hashesInMemory: number;
 };
 
 /** The parts that exist only while the shard lives. */
@@ -86,6 +90,7 @@ type Live = {
   readonly loop: ShardLoop;
   readonly commandsIn: RingProducer;
   readonly eventsOut: RingConsumer;
+  readonly adoption: RunAdoption;
 };
 
 /** The next turn. */
@@ -102,6 +107,8 @@ export class SimShard {
   readonly auditTrail = new AuditTrail();
   /** The net of every account as of the last commit. */
   durableNet: Float64Array = new Float64Array();
+  /** Times it took runs over while it lived. */
+  adoptions = 0;
   phase: Phase = 'readAhead';
   /** The verifier of each thread there has been. */
   readonly batches: FakeBatches[] = [];
@@ -110,6 +117,7 @@ export class SimShard {
   /** Its first thread is one of an older version: the rules of this one come into force with a command of a later. */
   #rules = RULES_BEFORE;
   #live: Live | undefined;
+  #looks = 0;
   /** When the shard began the running command. */
   #arrivedMs = 0;
   /** State of the dead engine, to be compared with the recovered one. */
@@ -161,13 +169,14 @@ export class SimShard {
 
   /** One turn of the loop, as shard/main.ts takes them. */
   turn(): void {
-    const { engine, loop } = this.#alive();
+    const { adoption, engine, loop } = this.#alive();
     switch (this.phase) {
       case 'readAhead':
         if (loop.readAhead() && !this.#endsBatch()) this.phase = 'run';
         else if (loop.ranCount > 0 || loop.hasSteps) this.phase = 'step';
         else {
           loop.idle();
+          this.#adopt(adoption, engine);
           this.#syncedMark = readFileSync(markPath(this.journalPath));
         }
         break;
@@ -191,6 +200,13 @@ export class SimShard {
       case 'publish':
         if (loop.publish()) this.phase = 'readAhead';
     }
+  }
+
+  #adopt(adoption: RunAdoption, { sequence, state }: Engine): void {
+    const before = state.hashes.spilled;
+    this.#looks += LOOK_MS;
+    adoption.step(sequence, this.#looks);
+    if (state.hashes.spilled !== before) this.adoptions++;
   }
 
   /** The gateway reads at most `limit` records. */
@@ -220,7 +236,7 @@ export class SimShard {
 
   /** The thread ends at any turn; its files stay, as far as they were on the disk. */
   die(isPowerCut: boolean): void {
-    const { engine, journal, eventsOut } = this.#alive();
+    const { adoption, engine, journal, eventsOut } = this.#alive();
     this.audit();
     const image = this.#lastImage(isPowerCut);
     for (let word = eventsOut.next(); word >= 0; word = eventsOut.next()) {
@@ -231,16 +247,18 @@ export class SimShard {
     this.#live = undefined;
     this.phase = 'readAhead';
     journal.close();
+    adoption.close();
     image.write(this.journalPath);
   }
 
   /** An orderly stop: everything is answered, nothing is lost. */
   stop(): void {
     assert.ok(this.isQuiet, 'a stop waits for the answers');
-    const { engine, journal } = this.#alive();
+    const { adoption, engine, journal } = this.#alive();
     this.#dead = { sequence: engine.sequence, state: stateOf(engine) };
     this.#live = undefined;
     journal.close();
+    adoption.close();
   }
 
   /** A new thread on the same files; sometimes it takes more than one. @returns how many there were. */
@@ -300,7 +318,10 @@ export class SimShard {
       clock: { nowMs: () => this.#noteArrival() },
     });
     const eventsOut = new RingConsumer(eventRing);
-    this.#live = { engine, journal, loop, commandsIn: new RingProducer(commandRing), eventsOut };
+    const { directory, hashesInMemory: most, shard } = this.#options;
+    const { hashes } = engine.state;
+    const adoption = new RunAdoption({ directory, shard, key: TEST_KEY, hashes, most });
+    this.#live = { engine, journal, loop, commandsIn: new RingProducer(commandRing), eventsOut, adoption };
     const submit = engine.submit.bind(engine);
     engine.submit = (words, bytes, word, isOvertaking) => {
       const timeMs = readSafe(words, word + ANY_COMMAND.timeMs);

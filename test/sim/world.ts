@@ -47,7 +47,13 @@ export type Totals = Record<string, number> & {
   undecided: number;
   /** Shards in which the rules of this version came into force. */
   switched: number;
+  /** Times a shard took runs over, and snapshot threads that died. */
+  adoptions: number;
+  makers: number;
 };
+
+/** The snapshot thread ends. */
+class MakerDeath extends Error {}
 
 export class World {
   readonly totals: Totals = {
@@ -60,10 +66,14 @@ export class World {
     batches: 0,
     undecided: 0,
     switched: 0,
+    adoptions: 0,
+    makers: 0,
   };
   /** The latest steps, for the report of a failure. */
   readonly log: string[] = [];
   readonly collateralCheck: boolean;
+  /** A few, so that hashes move to the disk all the time. */
+  readonly hashesInMemory: number;
   readonly #random: Random;
   readonly #directory: string;
   readonly #shards: SimShard[];
@@ -82,13 +92,16 @@ export class World {
   constructor(seed: number, directory: string, keccak: Keccak256) {
     const random = new Random(seed);
     this.collateralCheck = seed % NO_COLLATERAL_EVERY !== 0;
+    this.hashesInMemory = 3 + ((seed * 7) % 28);
     this.#random = random;
     this.#directory = directory;
     this.#shards = Array.from({ length: SHARDS }, (_, shard) => {
       const { collateralCheck } = this;
       const clock = { nowMs: () => this.#nowMs };
       const nowMs = START_MS;
-      return new SimShard({ shard, shards: SHARDS, directory, random, keccak, nowMs, clock, collateralCheck });
+      const { hashesInMemory } = this;
+      const place = { shard, shards: SHARDS, directory };
+      return new SimShard({ ...place, random, keccak, nowMs, clock, collateralCheck, hashesInMemory });
     });
   }
 
@@ -107,6 +120,7 @@ export class World {
     }
     this.#restart();
     for (const shard of this.#shards) {
+      totals.adoptions += shard.adoptions;
       totals.switched += Number(shard.engine.state.rules === NEWEST_RULES);
       shard.stop();
       totals.accepted += shard.conversation.accepted;
@@ -129,7 +143,7 @@ export class World {
     } else if (dice < 4000) this.#sendSome(shard);
     else if (dice < 8500) for (let turns = random.below(8); turns >= 0; turns--) shard.turn();
     else if (dice < 9600) shard.listen(random.below(60));
-    else if (dice < 9930) this.#help();
+    else if (dice < 9890) this.#help();
     else if (dice < 9950) this.#snapshot();
     else if (dice < 9960) this.#killOne(shard);
     else if (dice < 9970) this.#crash();
@@ -212,8 +226,15 @@ export class World {
       this.#progress.setProjected(index, shard.conversation.oracleSequence);
       this.#progress.setKept(index, shard.conversation.oracleSequence);
     });
-    this.#maker.makeDue(true);
-    this.#note('snapshots made');
+    try {
+      this.#maker.makeDue(this.#random.chance(30));
+      this.#note('snapshots made');
+    } catch (error) {
+      if (!(error instanceof MakerDeath)) throw error;
+      this.totals.makers++;
+      this.#note('the snapshot thread dies');
+      this.#newMaker();
+    }
   }
 
   /** One thread ends; the gateway reads the events it had published. */
@@ -253,14 +274,23 @@ export class World {
     this.#balances = new Balances(this.#memory.balances);
     this.#progress = new Progress(this.#memory.progress);
     for (const shard of this.#shards) this.#start(shard);
-    this.#maker = new SnapshotMaker({
+    this.#newMaker();
+  }
+
+  #newMaker(): void {
+    const pause = (): void => {
+      if (this.#random.chance(4)) throw new MakerDeath();
+    };
+    const options = {
       keys: this.#shards.map(() => TEST_KEY),
       journalPaths: this.#shards.map(({ journalPath }) => journalPath),
       directory: this.#directory,
       progress: this.#memory.progress,
       everyRecords: 1,
       keepRecords: KEEP_RECORDS,
-    });
+      hashesInMemory: this.hashesInMemory,
+    };
+    this.#maker = new SnapshotMaker(options, pause);
   }
 
   #start(shard: SimShard): void {

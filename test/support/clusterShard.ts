@@ -78,6 +78,7 @@ export class ClusterShard {
       collateralCheck: true,
       postOnlyMs: 0,
       maxOrdersEver: 1000,
+      hashesInMemory: 2 ** 30,
       replication: { memory, outbox, mode },
     };
     this.#worker = new Worker(new URL('../../engine/shard/main.ts', import.meta.url), {

@@ -20,6 +20,7 @@ import {
 import { RowReader } from '../../engine/journal/rowReader.ts';
 import type { ShardKey } from '../../engine/journal/shardKey.ts';
 import { listSnapshots, type SnapshotFile, saveSnapshot } from '../../engine/snapshot/snapshot.ts';
+import { spillIfDue } from '../../engine/snapshot/spilling.ts';
 import { MARKET_STATUS, MOVEMENT, TIME_IN_FORCE } from '../../shared/base/codes.ts';
 import { crc32c } from '../../shared/base/crc32c.ts';
 import { withFee } from '../../shared/wire/commands.ts';
@@ -115,8 +116,11 @@ export class JournaledShard {
     return this.#journal.head;
   }
 
-  snapshot(): SnapshotFile {
+  /** @param spills true: what was accepted is in runs that the snapshot names */
+  snapshot(spills = false): SnapshotFile {
     const { engine } = this.rig.recovered();
+    const place = { directory: this.file.directory, shard: 0, mac: TEST_KEY.snapshots };
+    if (spills) spillIfDue(place, engine.state.hashes, engine.sequence, 1, () => undefined);
     return saveSnapshot(
       this.file.directory,
       0,

@@ -57,6 +57,7 @@ export class ProjectionRig {
       progress: this.progressMemory,
       everyRecords: 1,
       keepRecords,
+      hashesInMemory: 2 ** 30,
     });
     for (const [shard, rig] of this.rigs.entries()) {
       for (let market = 0; market < MARKETS_OF_SHARD; market++) openMarket(rig, shard * MARKETS_OF_SHARD + market);

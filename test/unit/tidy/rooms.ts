@@ -21,7 +21,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'engine/money', own: 'base book', shared: 'base wire' },
   { room: 'engine/output', own: 'base book money', shared: 'base wire' },
   { room: 'engine/core', own: 'base book journal money output verify', shared: 'base wire' },
-  { room: 'engine/snapshot', own: 'base core journal verify', shared: 'base wire' },
+  { room: 'engine/snapshot', own: 'base book core journal verify', shared: 'base crypto wire' },
   { room: 'engine/projector', own: 'journal snapshot', shared: 'base tables wire' },
   { room: 'engine/history', own: 'journal snapshot', shared: 'base tables wire' },
   { room: 'engine/settlement', own: 'journal', shared: 'base chain crypto records wire' },

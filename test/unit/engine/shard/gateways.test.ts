@@ -52,7 +52,7 @@ class LoopRig {
       hasSteps: false,
       arrivedAt: () => undefined,
       isDue: () => false,
-      state: { hashes: { has: (words: Uint32Array, word: number) => known.has(words[word]!) } },
+      state: { hashes: {}, wasAccepted: (words: Uint32Array, word: number) => known.has(words[word]!) },
       out: new RecordBuffer(64),
       describe: () => undefined,
       submit(words: Uint32Array) {

@@ -264,7 +264,7 @@ class Rig {
         this.stepsLeft--;
         this.allRan.push('step');
       },
-      state: { hashes: { has: (words: Uint32Array, word: number) => this.#known.has(words[word]) } },
+      state: { hashes: {}, wasAccepted: (words: Uint32Array, word: number) => this.#known.has(words[word]) },
       out: new RecordBuffer(64),
     } as unknown as Engine;
     this.#loop = new ShardLoop({

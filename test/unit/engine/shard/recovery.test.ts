@@ -3,7 +3,7 @@
  * the record.
  */
 import assert from 'node:assert/strict';
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Engine } from '../../../../engine/core/engine.ts';
@@ -35,20 +35,24 @@ class Place {
   #written = 0;
   #random: () => number;
 
-  constructor(progress = Progress.create(1), seed = 7) {
+  constructor(progress = Progress.create(1), seed = 7, hashesInMemory = 2 ** 30) {
     this.#random = seededRandom(seed);
     this.directory = temporaryDirectory();
     this.journalPath = join(this.directory, 'journal-0.db');
     this.progress = new Progress(progress);
     this.#journal = this.open();
-    this.maker = new SnapshotMaker({
-      keys: [TEST_KEY],
-      journalPaths: [this.journalPath],
-      directory: this.directory,
-      progress,
-      everyRecords: 1,
-      keepRecords: 0,
-    });
+    this.maker = new SnapshotMaker(
+      {
+        keys: [TEST_KEY],
+        journalPaths: [this.journalPath],
+        directory: this.directory,
+        progress,
+        everyRecords: 1,
+        keepRecords: 0,
+        hashesInMemory,
+      },
+      () => undefined,
+    );
     this.rig.market(0);
     this.rig.market(1, { ticksPerUnit: 1000 });
     for (const account of [1, 2, 3]) {
@@ -114,6 +118,19 @@ class Place {
     return listSnapshots(this.directory, SHARD)[0].path;
   }
 
+  /** Without the hurry of a stop: runs of hashes are merged. */
+  laterSnapshot(): string {
+    this.maker.makeDue(false);
+    return listSnapshots(this.directory, SHARD)[0].path;
+  }
+
+  /** Hashes of every order that was accepted. */
+  accepted(): Uint32Array[] {
+    const found: Uint32Array[] = [];
+    this.rig.engine.state.hashes.visit((words, word) => found.push(words.slice(word, word + 4)));
+    return found;
+  }
+
   trim(): void {
     while (this.#journal.trim(this.progress.trimmable(SHARD)));
   }
@@ -173,6 +190,48 @@ describe('recovery', () => {
     assert.equal(fromSequence, newest);
     assert.deepEqual(damaged, []);
     place.assertSame(engine);
+  });
+
+  it('finds every accepted order on the disk, also from an older snapshot whose runs were merged since', () => {
+    const place = new Place(undefined, 7, 5);
+    for (let snapshot = 0; snapshot < 4; snapshot++) {
+      place.trade(60);
+      place.laterSnapshot();
+    }
+    place.trade(30);
+    const [newest, older] = listSnapshots(place.directory, SHARD);
+    const accepted = place.accepted();
+    for (const expected of [newest, older]) {
+      const { engine, fromSequence, damaged } = place.recover();
+      assert.deepEqual([fromSequence, damaged.length], [expected!.sequence, expected === newest ? 0 : 1]);
+      const { hashes } = engine.state;
+      assert.ok(hashes.spilled.named.runs.length > 0 && hashes.size < accepted.length);
+      for (const hash of accepted) assert.ok(hashes.has(hash, 0));
+      assert.equal(hashes.has(new Uint32Array([1, 2, 3, 4]), 0), false);
+      place.assertSame(engine);
+      hashes.spilled.close();
+      flip(newest!.path, 5000);
+    }
+  });
+
+  it('passes over a snapshot of which a run is not there, and makes the runs anew', () => {
+    const place = new Place(undefined, 7, 5);
+    place.trade(60);
+    place.snapshot();
+    for (const name of readdirSync(place.directory).filter((each) => each.endsWith('.run'))) {
+      rmSync(join(place.directory, name));
+      break;
+    }
+    const { engine, fromSequence, damaged } = place.recover();
+    assert.equal(fromSequence, 0);
+    assert.match(damaged[0]!, /hashes .*hashes-0-[0-9a-f]{16}\.run: cannot be opened/);
+    place.assertSame(engine);
+    place.trade(10);
+    place.snapshot();
+    const again = place.recover();
+    assert.ok(again.fromSequence > 0);
+    for (const hash of place.accepted()) assert.ok(again.engine.state.hashes.has(hash, 0));
+    again.engine.state.hashes.spilled.close();
   });
 
   it('reads a dormant order that would cross a resting one of older priority', () => {

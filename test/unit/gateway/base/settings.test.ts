@@ -88,6 +88,7 @@ const ALONE: readonly Row[] = [
   ['SNAPSHOT_EVERY', '9', 'snapshotEvery'],
   ['JOURNAL_KEEP', '9', 'journalKeep'],
   ['JOURNAL_RESERVE_MB', '9', 'journalReserveBytes'],
+  ['ORDER_MEMORY_MB', '9', 'hashesInMemory'],
   ['MAX_ORDERS_EVER', '9000', 'maxOrdersEver'],
   ['MAX_OPEN_ORDERS', '9', 'openOrders.inAll'],
   ['MAX_OPEN_ORDERS_PER_MARKET', '9', 'openOrders.inMarket'],

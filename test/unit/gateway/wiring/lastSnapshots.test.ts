@@ -27,6 +27,7 @@ function optionsOf({ file, last }: JournaledShard) {
     progress,
     everyRecords: 1_000_000,
     keepRecords: 1_000_000,
+    hashesInMemory: 2 ** 30,
   };
 }
 

@@ -1,0 +1,301 @@
+/**
+ * A run: hashes of accepted orders, sorted, in a file that is never changed. It holds a slice of all hashes, those that
+ * begin with the same four bits.
+ *
+ *   page 0             the header, HASH_RUN
+ *   then               entries: 170 to a page, six words each, as in the index in memory (book/hashIndex.ts)
+ *   then               the columns of the filter (runFilter.ts), one behind the other
+ *
+ * The filter is read into memory, the pages of entries only when it names one of them. A hash is in the run if all of
+ * its 128 bits are there.
+ *
+ * Invariants:
+ *   HASHRUN-1  Entries are in the order of their 128 bits, and each is there once.
+ *   HASHRUN-2  A file with its final name is complete and durable, as a snapshot is (SNAPSHOT-1).
+ *   HASHRUN-3  A filter that does not name an entry answers for it; one that does is only a reason to look.
+ */
+import { closeSync, fstatSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { assert } from '../../shared/base/assert.ts';
+import { syncDirectory } from '../../shared/base/syncDirectory.ts';
+import { record, safe, u32 } from '../../shared/wire/layout.ts';
+import { readSafe, writeSafe } from '../../shared/wire/record.ts';
+import { SnapshotError } from '../base/snapshotIo.ts';
+import type { RunName } from '../book/acceptedHashes.ts';
+import { NO_ACCOUNT } from '../book/hashIndex.ts';
+import { ENTRY_WORDS, isSame } from '../book/hashPart.ts';
+import { accountIn } from '../book/retention.ts';
+import { filterBytes, NOT_FOUND, RunFilter, SLICE_SHIFT } from './runFilter.ts';
+import { newRunId, PAGE_BYTES, PAYLOAD_BYTES, PAYLOAD_WORDS, RunPages, type RunPlace, runPath } from './runPages.ts';
+
+export const HASH_RUN = record(
+  'HASH_RUN',
+  {
+    magic: u32('the letters OPXH'),
+    shard: u32(),
+    slice: u32('the highest four bits of the first word of its hashes'),
+    bucketBits: u32('of the filter'),
+    isLarge: u32('1: the filter keeps one byte of an entry, 0: two'),
+    count: safe('of entries'),
+  },
+  'The first page of a run of hashes. Entries and filter follow (engine/snapshot/hashRun.ts).',
+);
+
+const MAGIC = 0x4858504f;
+const PAGE_ENTRIES = Math.floor(PAYLOAD_WORDS / ENTRY_WORDS);
+const FIRST_PAGE = 1;
+const NO_PAGE = -1;
+
+export class HashRun {
+  readonly name: RunName;
+  readonly #path: string;
+  readonly #fd: number;
+  readonly #pages: RunPages;
+  /** Null until its first page is read. */
+  #filter: RunFilter | null = null;
+  readonly #bucketBits: number;
+  readonly #isLarge: boolean;
+  readonly #pageCount: number;
+  /** The page of entries that was read last, and the next page of the filter. */
+  #page = NO_PAGE;
+  #nextOfFilter: number;
+
+  /** Throws SnapshotError if the file cannot be used. */
+  static open(place: RunPlace, name: RunName): HashRun {
+    const path = runPath(place, name.id);
+    const fd = openExisting(path);
+    try {
+      return new HashRun(place, name, path, fd);
+    } catch (error) {
+      closeSync(fd);
+      throw error;
+    }
+  }
+
+  private constructor(place: RunPlace, name: RunName, path: string, fd: number) {
+    this.name = name;
+    this.#path = path;
+    this.#fd = fd;
+    this.#pages = new RunPages(path, fd, name.id, place.mac);
+    this.#pages.read(0);
+    const { words } = this.#pages;
+    const isMeant =
+      words[HASH_RUN.magic] === MAGIC &&
+      words[HASH_RUN.shard] === place.shard &&
+      words[HASH_RUN.slice] === name.slice &&
+      readSafe(words, HASH_RUN.count) === name.count;
+    if (!isMeant) throw new SnapshotError(`hashes ${path}: another run than the snapshot names`);
+    this.#bucketBits = words[HASH_RUN.bucketBits];
+    this.#isLarge = words[HASH_RUN.isLarge] === 1;
+    this.#nextOfFilter = FIRST_PAGE + entryPages(name.count);
+    this.#pageCount = this.#nextOfFilter + pagesOf(filterBytes(name.count, this.#bucketBits, this.#isLarge));
+    if (fstatSync(fd).size !== this.#pageCount * PAGE_BYTES)
+      throw new SnapshotError(`hashes ${path}: of another length`);
+  }
+
+  get isLoaded(): boolean {
+    return this.#nextOfFilter === this.#pageCount;
+  }
+
+  /** Reads some pages of the filter. @returns the number of pages that it has read; fewer when the filter is there */
+  load(most: number): number {
+    const filter = this.#filter ?? RunFilter.read(this.name.count, this.#bucketBits, this.#isLarge);
+    this.#filter = filter;
+    let read = 0;
+    for (; read < most && !this.isLoaded; read++) {
+      const from = (this.#nextOfFilter - FIRST_PAGE - entryPages(this.name.count)) * PAYLOAD_BYTES;
+      this.#pages.read(this.#nextOfFilter++);
+      copyAt(this.#pages.bytes, filter.columns(), from);
+      if (this.isLoaded) filter.seal();
+    }
+    if (read > 0) this.#page = NO_PAGE;
+    return read;
+  }
+
+  /** The account of this hash, or NO_ACCOUNT. */
+  accountOf(words: Uint32Array, word: number): number {
+    const filter = this.#loaded;
+    let index = filter.seek(words[word], words[word + 1]);
+    for (; index !== NOT_FOUND; index = filter.next()) {
+      const entry = this.#read(index);
+      if (isSame(this.#pages.words, entry, words, word)) return accountIn(this.#pages.words[entry + 4]);
+    }
+    return NO_ACCOUNT;
+  }
+
+  /** HASHRUN-3: by the filter alone. */
+  mayHave(words: Uint32Array, word: number): boolean {
+    return this.#loaded.seek(words[word], words[word + 1]) !== NOT_FOUND;
+  }
+
+  /** All entries in order: words in which one begins, valid until the next. */
+  *entries(): Generator<readonly [words: Uint32Array, entry: number]> {
+    for (let index = 0; index < this.name.count; index++) yield [this.#pages.words, this.#read(index)];
+  }
+
+  /** HASHRUN-1 and HASHRUN-3 of all of the file. Throws SnapshotError. */
+  check(): void {
+    const filter = this.#loaded;
+    const last = new Uint32Array(ENTRY_WORDS);
+    let index = 0;
+    for (const [words, entry] of this.entries()) {
+      if (index > 0 && !isBelow(last, 0, words, entry)) throw this.#damaged('entries are out of order');
+      last.set(words.subarray(entry, entry + ENTRY_WORDS));
+      let named = filter.seek(last[0], last[1]);
+      while (named !== index && named !== NOT_FOUND) named = filter.next();
+      if (named !== index) throw this.#damaged('the filter does not name every entry');
+      index++;
+    }
+  }
+
+  close(): void {
+    closeSync(this.#fd);
+  }
+
+  #damaged(how: string): SnapshotError {
+    return new SnapshotError(`hashes ${this.#path}: ${how}`);
+  }
+
+  get #loaded(): RunFilter {
+    assert(this.#filter !== null && this.isLoaded, 'HASHRUN-3: a filter is read before it is asked');
+    return this.#filter;
+  }
+
+  /** @returns where the entry begins in the words of the pages */
+  #read(index: number): number {
+    const page = Math.floor(index / PAGE_ENTRIES);
+    if (page !== this.#page) {
+      this.#page = NO_PAGE;
+      this.#pages.read(FIRST_PAGE + page);
+      this.#page = page;
+    }
+    return (index % PAGE_ENTRIES) * ENTRY_WORDS;
+  }
+}
+
+/** Writes a run. Entries that come are in order; until `finish` the file has another name. */
+export class HashRunWriter {
+  readonly #place: RunPlace;
+  readonly #slice: number;
+  readonly #id = newRunId();
+  readonly #path: string;
+  readonly #fd: number;
+  readonly #pages: RunPages;
+  readonly #filter: RunFilter;
+  #page = FIRST_PAGE;
+  #entry = 0;
+
+  /** @param most entries that may come */
+  constructor(place: RunPlace, slice: number, most: number) {
+    this.#place = place;
+    this.#slice = slice;
+    this.#path = runPath(place, this.#id);
+    this.#filter = RunFilter.of(most);
+    this.#fd = openSync(`${this.#path}.part`, 'wx', 0o600);
+    this.#pages = new RunPages(this.#path, this.#fd, this.#id, place.mac);
+  }
+
+  add(words: Uint32Array, entry: number): void {
+    assert(words[entry] >>> SLICE_SHIFT === this.#slice, 'HASHRUN-1: a hash is in a run of its slice');
+    this.#filter.add(words[entry], words[entry + 1]);
+    for (let word = 0; word < ENTRY_WORDS; word++) this.#pages.words[this.#entry + word] = words[entry + word];
+    this.#entry += ENTRY_WORDS;
+    if (this.#entry === PAGE_ENTRIES * ENTRY_WORDS) this.#write();
+  }
+
+  /** HASHRUN-2. @returns null, and leaves no file, if no entry has come */
+  finish(): RunName | null {
+    const { count } = this.#filter;
+    if (count === 0) {
+      this.abandon();
+      return null;
+    }
+    if (this.#entry > 0) this.#write();
+    this.#writeFilter();
+    this.#pages.words.fill(0);
+    const { words } = this.#pages;
+    words[HASH_RUN.magic] = MAGIC;
+    words[HASH_RUN.shard] = this.#place.shard;
+    words[HASH_RUN.slice] = this.#slice;
+    words[HASH_RUN.bucketBits] = this.#filter.bucketBits;
+    words[HASH_RUN.isLarge] = this.#filter.isLarge ? 1 : 0;
+    writeSafe(words, HASH_RUN.count, count);
+    this.#pages.write(0);
+    fsyncSync(this.#fd);
+    closeSync(this.#fd);
+    renameSync(`${this.#path}.part`, this.#path);
+    syncDirectory(this.#place.directory);
+    return { id: this.#id, slice: this.#slice, count };
+  }
+
+  /** A part of a run must not keep a full disk full. */
+  abandon(): void {
+    closeSync(this.#fd);
+    rmSync(`${this.#path}.part`, { force: true });
+  }
+
+  #writeFilter(): void {
+    const columns = this.#filter.columns();
+    const bytes = filterBytes(this.#filter.count, this.#filter.bucketBits, this.#filter.isLarge);
+    for (let from = 0; from < bytes; from += PAYLOAD_BYTES) {
+      this.#pages.words.fill(0);
+      copyFrom(columns, from, this.#pages.bytes);
+      this.#write();
+    }
+  }
+
+  #write(): void {
+    this.#pages.write(this.#page++);
+    this.#pages.words.fill(0);
+    this.#entry = 0;
+  }
+}
+
+/** True if the hash at `a` comes before that at `b`. */
+export function isBelow(a: Uint32Array, at: number, b: Uint32Array, word: number): boolean {
+  for (let each = 0; each < 4; each++) if (a[at + each] !== b[word + each]) return a[at + each] < b[word + each];
+  return false;
+}
+
+function entryPages(count: number): number {
+  return Math.ceil(count / PAGE_ENTRIES);
+}
+
+function pagesOf(bytes: number): number {
+  return Math.ceil(bytes / PAYLOAD_BYTES);
+}
+
+/** Bytes of the columns, one behind the other, from `from` on. */
+function copyFrom(columns: readonly Uint8Array[], from: number, into: Uint8Array): void {
+  forOverlap(columns, from, into.length, (column, at, offset, length) => {
+    into.set(column.subarray(at, at + length), offset);
+  });
+}
+
+function copyAt(bytes: Uint8Array, columns: readonly Uint8Array[], from: number): void {
+  forOverlap(columns, from, bytes.length, (column, at, offset, length) => {
+    column.set(bytes.subarray(offset, offset + length), at);
+  });
+}
+
+function forOverlap(
+  columns: readonly Uint8Array[],
+  from: number,
+  length: number,
+  use: (column: Uint8Array, at: number, offset: number, length: number) => void,
+): void {
+  let start = 0;
+  for (const column of columns) {
+    const first = Math.max(start, from);
+    const end = Math.min(start + column.length, from + length);
+    if (first < end) use(column, first - start, first - from, end - first);
+    start += column.length;
+  }
+}
+
+function openExisting(path: string): number {
+  try {
+    return openSync(path, 'r');
+  } catch (error) {
+    throw new SnapshotError(`hashes ${path}: cannot be opened: ${String(error)}`);
+  }
+}
