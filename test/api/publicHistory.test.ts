@@ -1,9 +1,9 @@
 /** A running exchange writes its public history: what is in it is what the stream has shown. */
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { listShards } from '../../engine/admin/directory.ts';
 import { writeHistory } from '../../engine/admin/publicHistory.ts';
 import { ShardHistory } from '../../engine/history/shardHistory.ts';
@@ -13,6 +13,7 @@ import { verifyDay } from '../../shared/client/cli/history/verifyDay.ts';
 import { type BookEventRow, RebuiltBook } from '../../shared/client/history/rebuiltBook.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
+import { historyState, historySums } from '../support/historyFiles.ts';
 import { startServer, TestServer } from '../support/server.ts';
 import { StreamClient } from '../support/streamClient.ts';
 import { StreamRig } from '../support/streamRig.ts';
@@ -20,6 +21,9 @@ import { makeMarket, makeTrader } from '../support/traders.ts';
 
 const SEED = 58;
 const DAY_MS = 86_400_000;
+/** After the end of a day, until the clock of the machine ends it. */
+const LATE_MS = 11 * 60_000;
+const SHIFTED_CLOCK = fileURLToPath(new URL('../support/shiftedClock.mjs', import.meta.url));
 
 test('RULES.md 13.15: the history has every delta of the stream, and the book after each its checksum', async (t) => {
   const rig = await StreamRig.start(t, SEED);
@@ -54,9 +58,12 @@ test('RULES.md 13.15: the history has every delta of the stream, and the book af
   }
 });
 
-test('RULES.md 13.15: a running exchange and a program beside it write the same days', async (t) => {
+test('RULES.md 13.15: a running exchange that is killed publishes a day as a program writes it', async (t) => {
   const historyDir = join(temporaryDirectory(), 'history');
-  const server = await startServer(t, { HISTORY_DIR: historyDir });
+  const clock = join(temporaryDirectory(), 'clock');
+  writeFileSync(clock, '0');
+  const env = { HISTORY_DIR: historyDir, SHIFTED_CLOCK: clock, NODE_OPTIONS: `--import=${SHIFTED_CLOCK}` };
+  const server = await startServer(t, env);
   const market = await makeMarket(server);
   const [maker, taker] = await Promise.all([makeTrader(server), makeTrader(server)]);
   for (const price of ['0.4', '0.41', '0.42']) await maker.place(market, { price, size: '10' });
@@ -64,17 +71,29 @@ test('RULES.md 13.15: a running exchange and a program beside it write the same 
   await eventually('the history has everything', async () => {
     const text = await (await fetch(`${server.baseUrl}/metrics`)).text();
     const lags = [...text.matchAll(/exchange_public_history_lag_records\{shard="\d"\} (\d+)/g)].map(([, lag]) => lag);
-    const isHere = readdirSync(join(historyDir, '.working')).some((name) => name.startsWith('shard-'));
-    return lags.length === 2 && lags.every((lag) => lag === '0') && isHere;
+    return lags.length === 2 && lags.every((lag) => lag === '0') && existsSync(join(historyDir, 'state.json'));
+  });
+  writeFileSync(clock, String(DAY_MS + LATE_MS));
+  const publishing = join(historyDir, '.working', 'publishing');
+  await eventually('a day is being published', async () => {
+    return publishedDays(historyDir).length > 0 || (existsSync(publishing) && readdirSync(publishing).length > 0);
   });
   await server.kill();
-  const later = Date.now() + 2 * DAY_MS;
+  await server.start(env);
+  const state = await eventually('the day is published', async () => {
+    const said = historyState(historyDir);
+    return said.days.length > 0 && said.behind_records === 0 && said.shards.length === 2 && said;
+  });
+  await server.kill();
+  assert.deepEqual(
+    state.days.map(({ day }) => day),
+    publishedDays(historyDir),
+  );
   const files = await listShards(server.dataDir);
-  await writeHistory(files, historyDir, later);
   const anew = join(temporaryDirectory(), 'history');
-  await writeHistory(files, anew, later);
+  await writeHistory(files, anew, Date.now() + DAY_MS + LATE_MS);
   assert.ok(publishedDays(anew).length > 0);
-  assert.deepEqual(sums(historyDir), sums(anew));
+  assert.deepEqual(historySums(historyDir), historySums(anew));
   for (const day of publishedDays(anew)) assert.deepEqual((await verifyDay(join(anew, day))).problems, []);
 });
 
@@ -86,23 +105,6 @@ test('an exchange whose HISTORY_DIR is where owners have names does not start, a
   await assert.rejects(server.start({ HISTORY_DIR: join(dataDir, 'history') }));
   assert.match(server.stderr.join('') + server.stdout.join(''), /HISTORY_DIR .* is in the data directory/);
 });
-
-/** The sums of all published files, by path. */
-function sums(historyDir: string): Record<string, string> {
-  const paths = publishedDays(historyDir).flatMap((day) =>
-    readdirSync(join(historyDir, day), { recursive: true }).map((path) => join(day, String(path))),
-  );
-  const files = paths.filter((path) => statSync(join(historyDir, path)).isFile()).sort();
-  assert.ok(existsSync(historyDir));
-  return Object.fromEntries(
-    files.map((path) => [
-      path,
-      createHash('sha256')
-        .update(readFileSync(join(historyDir, path)))
-        .digest('hex'),
-    ]),
-  );
-}
 
 function bookEvent(line: string): BookEventRow {
   const values = line.trimEnd().split(',');

@@ -5,9 +5,16 @@
  *     SOAK=on SEED=7 node shared/run.mjs --test test/cluster/takeover.test.ts
  */
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
+import { listShards } from '../../engine/admin/directory.ts';
+import { writeHistory } from '../../engine/admin/publicHistory.ts';
+import type { HistoryState } from '../../shared/base/historyTables.ts';
 import { startCluster } from '../support/cluster.ts';
+import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
+import { historyState, historySums } from '../support/historyFiles.ts';
 import { NO_POSTGRES } from '../support/postgres.ts';
 import { seededRandom } from '../support/random.ts';
 import { seedOr, timesOf } from '../support/seeds.ts';
@@ -17,10 +24,12 @@ import { Witness } from '../support/witness.ts';
 const CYCLES = timesOf({ suite: 1, soak: 10 });
 const SEED = seedOr(20_261_123);
 const COMMANDS = 120;
+const DAY_MS = 86_400_000;
 
 test(`nothing acknowledged is lost over ${CYCLES} takeovers (SEED=${SEED})`, { skip: NO_POSTGRES }, async (t) => {
   const random = seededRandom(SEED);
-  const cluster = await startCluster(t, ['a', 'b']);
+  const historyDir = temporaryDirectory();
+  const cluster = await startCluster(t, ['a', 'b'], { HISTORY_DIR: historyDir });
   const [standby] = cluster.standbys;
   const read = await standby!.request('GET', '/v1/markets');
   assert.deepEqual([read.status, read.headers.get('x-svc-role')], [200, 'standby']);
@@ -47,7 +56,34 @@ test(`nothing acknowledged is lost over ${CYCLES} takeovers (SEED=${SEED})`, { s
     await cluster.rejoin(killed);
   }
   await keepsStages(cluster);
+  await haveOneHistory(cluster, historyDir);
 });
+
+/** RULES.md 13.15: each member writes the public history of its own journals, leading or not, and it is the same. */
+async function haveOneHistory(cluster: Awaited<ReturnType<typeof startCluster>>, historyDir: string): Promise<void> {
+  const { members } = cluster;
+  for (const member of members) if (!member.isRunning) await cluster.rejoin(member);
+  const states = () => members.map(({ name }) => historyState(join(historyDir, name)));
+  await eventually('histories of both members, up to the same records', async () => {
+    const [one, other] = states();
+    return one!.behind_records + other!.behind_records === 0 && isDeepStrictEqual(recordsOf(one!), recordsOf(other!));
+  });
+  const [one, other] = await Promise.all(
+    members.map(async (member) => {
+      await member.kill();
+      process.env['MASTER_KEY'] = member.env['MASTER_KEY'];
+      const directory = join(historyDir, member.name);
+      await writeHistory(await listShards(member.dataDir), directory, Date.now() + 2 * DAY_MS);
+      return historySums(directory);
+    }),
+  );
+  assert.ok(Object.keys(one!).length > 0);
+  assert.deepEqual(one, other);
+}
+
+function recordsOf({ shards }: HistoryState): number[] {
+  return shards.map(({ record }) => record);
+}
 
 /** Kills the leader. @returns how long after it another one accepts orders, as looks now and then see it */
 async function takeoverMs(cluster: Awaited<ReturnType<typeof startCluster>>): Promise<number> {

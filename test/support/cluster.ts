@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { foundNew } from '../../engine/admin/clusterFound.ts';
 import { AdminClient } from '../../shared/client/admin.ts';
@@ -228,6 +229,7 @@ function requireOneRunning(members: readonly Member[]): void {
 
 /**
  * The first member leads; the others join it with empty directories (data/docs/cluster.md).
+ * @param env HISTORY_DIR is a folder with one for each member, by its name
  * @param lines the network of a member, by its name, to the servers of `JOURNAL_URL`
  * @param directories of members, by their names, that have one already
  */
@@ -250,7 +252,12 @@ export async function startCluster(
       MASTER_KEY,
       SHARDS: String(SHARDS),
     };
-    const member = new Member(name, { ...shared, ...own, ...env }, directories[name] ?? temporaryDirectory());
+    const history = env['HISTORY_DIR'] === undefined ? {} : { HISTORY_DIR: join(env['HISTORY_DIR'], name) };
+    const member = new Member(
+      name,
+      { ...shared, ...own, ...env, ...history },
+      directories[name] ?? temporaryDirectory(),
+    );
     const line = lines[name];
     if (line !== undefined) member.env['JOURNAL_URL'] = throughLine(url, line);
     member.env['DATA_DIR'] = member.dataDir;

@@ -1,13 +1,13 @@
 /** The public history of a shard with random trading over days: rows, resumption, and who is in it. */
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
-import { appendFileSync, cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { HistoryWriter, publishedDays } from '../../../../engine/history/writer.ts';
 import {
+  dayName,
   HISTORY_TABLES,
   type HistoryManifest,
   type HistoryTable,
@@ -18,9 +18,11 @@ import { fileRows, verifyDay } from '../../../../shared/client/cli/history/verif
 import { BookReplica } from '../../../../shared/client/stream/bookReplica.ts';
 import { parseRecording } from '../../../../shared/client/stream/recording.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
+import { historySums } from '../../../support/historyFiles.ts';
 import { JournaledShard } from '../../../support/journaledShard.ts';
 import { Pmx } from '../../../support/pmx.ts';
 import { seededRandom } from '../../../support/random.ts';
+import { SmallDisk } from '../../../support/smallDisk.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -68,22 +70,6 @@ function tear(folder: string): void {
   if (day !== undefined) appendFileSync(join(folder, day), 'torn');
 }
 
-/** The sums of all published files, by path. */
-function sums(historyDir: string): Record<string, string> {
-  const paths = publishedDays(historyDir).flatMap((day) =>
-    readdirSync(join(historyDir, day), { recursive: true }).map((path) => join(day, String(path))),
-  );
-  const files = paths.filter((path) => statSync(join(historyDir, path)).isFile()).sort();
-  return Object.fromEntries(
-    files.map((path) => [
-      path,
-      createHash('sha256')
-        .update(readFileSync(join(historyDir, path)))
-        .digest('hex'),
-    ]),
-  );
-}
-
 function isBusy({ first_sequence, last_sequence }: HistoryManifest['markets'][number]): boolean {
   return last_sequence! - first_sequence! > 30;
 }
@@ -116,8 +102,8 @@ test(`RULES.md 13.15: each book of each day is rebuilt from its orders, with its
 });
 
 test('RULES.md 13.15: the same journal gives the same bytes, in other steps and after kills', async () => {
-  const expected = sums(historyDir);
-  assert.deepEqual(sums(await written(shard, temporaryDirectory(), 13)), expected);
+  const expected = historySums(historyDir);
+  assert.deepEqual(historySums(await written(shard, temporaryDirectory(), 13)), expected);
   const killed = temporaryDirectory();
   const random = seededRandom(SEED + 1);
   for (let round = 0; round < 12; round++) {
@@ -127,7 +113,7 @@ test('RULES.md 13.15: the same journal gives the same bytes, in other steps and 
     writer.close();
     tear(join(killed, '.working', 'shard-0'));
   }
-  assert.deepEqual(sums(await written(shard, killed)), expected);
+  assert.deepEqual(historySums(await written(shard, killed)), expected);
 });
 
 test('a writer that was killed while it published goes on there, and makes torn files again', async () => {
@@ -147,13 +133,54 @@ test('a writer that was killed while it published goes on there, and makes torn 
   const madeMs = [kept, torn].map((path) => statSync(join(working, path)).mtimeMs);
   appendFileSync(join(working, torn), 'torn');
   appendFileSync(list, '{"key":"tr');
-  assert.deepEqual(sums(await written(shard, killed)), sums(historyDir));
+  assert.deepEqual(historySums(await written(shard, killed)), historySums(historyDir));
   const nowMs = [kept, torn].map((path) => statSync(join(killed, path)).mtimeMs);
   assert.deepEqual(
     nowMs.map((ms, index) => ms === madeMs[index]),
     [true, false],
   );
   assert.deepEqual(readdirSync(working), []);
+});
+
+test('a day that no record ends is over ten minutes later by the clock', async () => {
+  const directory = temporaryDirectory();
+  const writer = writerOf(shard, directory);
+  while (writer.shard(0).follow(shard.last, 1000) > 0);
+  const endMs = Math.ceil(shard.rig.nowMs / DAY_MS) * DAY_MS;
+  const today = dayName(endMs - DAY_MS);
+  for (const [afterMs, isOver] of [
+    [0, false],
+    [599_999, false],
+    [600_000, true],
+  ] as const) {
+    writer.shard(0).passed(endMs + afterMs);
+    await publish(writer);
+    assert.equal(publishedDays(directory).includes(today), isOver, `${afterMs} ms after the end`);
+  }
+  writer.close();
+});
+
+test('a full disk ends the writer before anything torn is published; with room again it goes on', async (t) => {
+  const disk = SmallDisk.mount(t, 8);
+  if (disk === null) return t.skip('needs the right to mount a file system');
+  const directory = join(disk.path, 'history');
+  mkdirSync(directory);
+  for (const leftBytes of [0, 40_000, 300_000]) {
+    disk.fill(leftBytes);
+    const writer = writerOf(shard, directory);
+    const work = async (): Promise<void> => {
+      while (writer.shard(0).follow(shard.last, 100) > 0);
+      await writer.publish(
+        async () => {},
+        () => {},
+      );
+    };
+    await assert.rejects(work, { code: 'ENOSPC' });
+    writer.close();
+    for (const day of publishedDays(directory)) assert.deepEqual((await verifyDay(join(directory, day))).problems, []);
+    disk.clear();
+  }
+  assert.deepEqual(historySums(await written(shard, directory)), historySums(historyDir));
 });
 
 test('a file is read in both formats with the same rows, and Parquet by hyparquet', async () => {
@@ -176,7 +203,7 @@ test('a file is read in both formats with the same rows, and Parquet by hyparque
 
 test('RULES.md 13.15: who trades is in no file: the same days of other owners give the same bytes', async () => {
   const others = tradedDays(SEED, 3, 4001);
-  assert.deepEqual(sums(await written(others)), sums(historyDir));
+  assert.deepEqual(historySums(await written(others)), historySums(historyDir));
   assert.notDeepEqual(others.records(), shard.records());
 });
 
