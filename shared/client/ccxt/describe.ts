@@ -1,4 +1,7 @@
-/** The description of the exchange in the form of CCXT: what it can do, its routes, its fees. */
+/**
+ * The description of the exchange in the form of CCXT: what it can do (test/peers/ccxtLive.test.ts calls each method
+ * that it names), its routes, its fees.
+ */
 import { Refusals } from './errors.ts';
 import { type Dict, TICK_SIZE } from './upstream.ts';
 
@@ -40,7 +43,7 @@ export abstract class Described extends Refusals {
     });
   }
 
-  /** Each is called against a real exchange by test/peers/ccxtLive.test.ts. */
+  /** Methods that are there, and kinds of orders. */
   capabilities(): Dict {
     return {
       cancelAllOrders: true,
