@@ -40,6 +40,7 @@ const BENCHES = [
   'streaming',
   'scaling',
   'memory',
+  'remembered',
   'hostile',
   'hostileReads',
   'victim',

@@ -273,7 +273,7 @@ export class SimMember {
       progress: this.#memory.progress,
       everyRecords: 1,
       keepRecords: KEEP_RECORDS,
-      hashesInMemory: 2 ** 30,
+      hashesInMemory: 9,
     });
     this.#reported = -1;
     const progress = new Progress(this.#memory.progress);
