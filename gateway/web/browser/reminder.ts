@@ -1,5 +1,5 @@
 /**
- * Reminds visitors at the interval that they have chosen how long they have been gainOfUsdc in and how the day went
+ * Reminds visitors at the interval that they have chosen how long they have been signed in and how the day went
  * (RULES.md 11.1).
  *
  * Invariants:
