@@ -148,6 +148,14 @@ export class AccountRequests {
     );
   }
 
+  /** The answer to a public GET as it arrives. */
+  openPublic(path: string, headers: HeaderFields): Promise<ReadableStream<Uint8Array>> {
+    return this.#retried('harmless', (attempt, origin) => {
+      const request = { ...prepareRequest('GET', path, undefined), headers };
+      return openBody(origin, request, this.#sending(request, attempt));
+    });
+  }
+
   /**
    * A public read. With an account it counts on the account's limit, which is larger than an address's and not shared.
    */

@@ -6,6 +6,7 @@ import { leavesOpen } from './answers.ts';
 import { FiatClient } from './fiat.ts';
 import { GamingClient } from './gaming.ts';
 import { type HeartbeatOptions, Heartbeats } from './heartbeats.ts';
+import { HistoryClient } from './history/historyClient.ts';
 import { ApiError } from './http.ts';
 import { LedgerClient } from './ledger.ts';
 import type { KeptConfig } from './marketData.ts';
@@ -42,6 +43,7 @@ type AccessField = 'baseUrl' | 'signer' | 'session';
 export class ExchangeClient extends AccountRoutes {
   /** The past of the account's balances. */
   readonly ledger: LedgerClient;
+  readonly history: HistoryClient;
   readonly positions: PositionsClient;
   readonly account: AccountClient;
   readonly sessions: SessionsClient;
@@ -71,6 +73,10 @@ export class ExchangeClient extends AccountRoutes {
       get: (path) => send('GET', path),
       send: (method, path, body) => requests.send(method, path, body),
       open: (path) => requests.open(path),
+    });
+    this.history = new HistoryClient({
+      get: (path) => requests.read(path),
+      open: (path, headers) => requests.openPublic(path, headers),
     });
     this.positions = new PositionsClient(send);
     this.account = new AccountClient(send);

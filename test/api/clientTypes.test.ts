@@ -41,7 +41,7 @@ const COMPOSED = [
   'prepareSigned',
 ];
 /** Bytes as they come, and lines that are no JSON document. */
-const RAW = ['openStatement', 'exportCatalogue', 'importCatalogue', 'metrics'];
+const RAW = ['open', 'openStatement', 'exportCatalogue', 'importCatalogue', 'metrics'];
 /** The path has other answers, which other methods have. */
 const NARROWER = [
   'book',

@@ -49,6 +49,7 @@ const random = seededRandom(SEED);
 const large = Buffer.from(Array.from({ length: LARGE_BYTES }, () => Math.floor(random() * 256)));
 leaveOddDay();
 const server = await startServer({ after }, { HISTORY_DIR: historyDir, SHARDS: '1' });
+const other = await sharedServer();
 const port = Number(new URL(server.baseUrl).port);
 const open = (path: string, headers: Record<string, string> = {}, method = 'GET', base = server.baseUrl) =>
   fetch(`${base}/v1/history${path}`, { method, headers });
@@ -266,7 +267,6 @@ test('RULES.md 13.15: through a front thread it is the same', async (t) => {
 });
 
 test('RULES.md 13.15: an exchange without HISTORY_DIR says so at every address of the history', async () => {
-  const other = await sharedServer();
   const paths = ['', `/${ODD_DAY}`, `/${ODD_DAY}/trades.parquet`];
   for (const path of [...paths, `/${ODD_DAY}/markets/00000000-0000-0000-0000-000000000000/books.parquet`]) {
     const { status, body } = await other.request('GET', `/v1/history${path}`);
