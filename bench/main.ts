@@ -30,6 +30,7 @@ const BENCHES = [
   'marks',
   'projector',
   'history',
+  'publicHistory',
   'account',
   'catalogue',
   'signatures',
