@@ -42,6 +42,9 @@ const TRADES_OF_BUSY = 12;
 /** The least of a trade, and the most above it, which is rare. */
 const LEAST_TOKENS = 20;
 const MORE_TOKENS = 1980;
+/** A game has many markets: with trades as large as elsewhere the first cards would be of games alone. */
+const MORE_TOKENS_OF_GAMES = 900;
+const SPORTS = 'Sports';
 /** Orders that wait for their shards at once. */
 const MOST_WAITING = 128;
 const ORDERS_PER_TURN = 8;
@@ -177,7 +180,8 @@ export class DemoPast {
   async #trade({ marketId, chance }: DemoTrade): Promise<void> {
     const market = this.#markets.get(marketId)!;
     const ticks = ticksOf(chance, market.ticksPerUnit);
-    const size = String(LEAST_TOKENS + Math.floor(MORE_TOKENS * Math.random() ** 3));
+    const more = market.details.category === SPORTS ? MORE_TOKENS_OF_GAMES : MORE_TOKENS;
+    const size = String(LEAST_TOKENS + Math.floor(more * Math.random() ** 3));
     const first = Math.floor(Math.random() * this.#traders.length);
     const second = (first + 1 + Math.floor(Math.random() * (this.#traders.length - 1))) % this.#traders.length;
     const outcomes = Math.random() < 0.5 ? [OUTCOME.YES, OUTCOME.NO] : [OUTCOME.NO, OUTCOME.YES];
