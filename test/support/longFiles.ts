@@ -15,6 +15,7 @@ const FRONTS = 'two exchanges answer the same requests, with front threads and w
 const IMAGE = 'an image is built from the packages of npm';
 const VERSIONS = 'exchanges of three versions start after each other on the same directory';
 const TURNS = 'every thread of an exchange takes ten thousand turns';
+const MANY_ORDERS = 'a shard gets more orders than fit into a megabyte';
 const LOST_PAGES = 'a file is repaired once for each of its pages';
 const PAGES = 'a real Prometheus looks at exchanges that fail, every second';
 const PROGRAMS = 'programs trade for a while, and meet kills of the exchange';
@@ -39,6 +40,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/api/restoredNumbers.test.ts': FAULTS,
   'test/api/sandboxProvider.test.ts': PROGRAMS,
   'test/api/signedAmounts.test.ts': AMOUNTS,
+  'test/api/spilledOrders.test.ts': MANY_ORDERS,
   'test/browser/account.test.ts': BROWSER,
   'test/browser/docs.test.ts': BROWSER,
   'test/browser/finding.test.ts': BROWSER,
