@@ -21,7 +21,7 @@ import { arrayOf, described, type FromSchema, inUnit, object, orNull, type Query
 export const USER_ORDER = object(
   {
     ...ORDER_FIELDS,
-    initial_limit_notional_usdc_micro: described(orNull(UNITS), 'USDC as signed, not as paid.'),
+    initial_limit_notional_usdc_micro: described(orNull(UNITS), 'As signed, not as paid.'),
     filled_limit_notional_usdc_micro: orNull(UNITS),
     remaining_limit_notional_usdc_micro: orNull(UNITS),
     updated_at: described(TIME, 'Of the last fill or the close.'),

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ExchangeClient } from '../../shared/client/client.ts';
 import { checksumAddress } from '../../shared/crypto/checksumAddress.ts';
+import { eventually } from '../support/eventually.ts';
 import { fileScope } from '../support/fileScope.ts';
 import { type Answer, type Json, startServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
@@ -160,11 +161,14 @@ describe('an address', () => {
     assert.deepEqual(withAddresses(document).sort(), Object.keys(CALLS).sort());
     for (const [name, call] of Object.entries(CALLS)) {
       if (typeof call === 'string') continue;
-      const { status, body } = await call();
-      assert.ok(status < 300, `${name}: ${status} ${JSON.stringify(body)}`);
-      const addresses = addressesIn(JSON.stringify(body));
-      assert.ok(addresses.length > 0, `${name} has an address`);
-      assertShown(addresses, name);
+      // Lists of markets follow their changes a little later.
+      await eventually(`${name} has an address`, async () => {
+        const { status, body } = await call();
+        assert.ok(status < 300, `${name}: ${status} ${JSON.stringify(body)}`);
+        const addresses = addressesIn(JSON.stringify(body));
+        assertShown(addresses, name);
+        return addresses.length > 0;
+      });
     }
   });
 

@@ -34,7 +34,7 @@ class UserOrder:
     outcome_index: Literal[0, 1]
     """The outcome whose tokens are bought or sold."""
     initial_limit_notional_usdc_micro: int | None
-    """USDC as signed, not as paid. Unit: micro-USDC."""
+    """As signed, not as paid. Unit: micro-USDC."""
     filled_limit_notional_usdc_micro: int | None
     """Unit: micro-USDC."""
     remaining_limit_notional_usdc_micro: int | None
