@@ -1,10 +1,13 @@
 /** RULES.md 2.12 on a real server with little memory for orders: they move to the disk, and are refused from there. */
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { runAdminHere } from '../support/adminProgram.ts';
+import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
-import { startServer } from '../support/server.ts';
-import { assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
+import { startServer, TestServer } from '../support/server.ts';
+import { assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
 /** A megabyte is for 10,000 orders, and the next snapshot after that many moves them. */
 const ORDERS = 14_500;
@@ -19,18 +22,27 @@ const SETTINGS = {
   MAX_OPEN_ORDERS_PER_MARKET: '100000',
 };
 
-test('2.12 orders beyond the memory for them are on the disk, and duplicates before and after a restart', async () => {
+async function admin({ dataDir }: TestServer, ...args: string[]): Promise<void> {
+  const { status, stdout, stderr } = await runAdminHere(args, { DATA_DIR: dataDir });
+  assert.equal(status, 0, stdout + stderr);
+}
+
+/** Orders of the only shard that are in memory. */
+async function remembered({ adminUrl, adminToken }: TestServer): Promise<number> {
+  const answer = await fetch(`${adminUrl}/metrics`, { headers: { authorization: `Bearer ${adminToken}` } });
+  return Number(/_used\{bound="orders in memory of shard 0"\} (\d+)/.exec(await answer.text())?.[1]);
+}
+
+async function refuses(trader: Trader, bodies: readonly ReturnType<Trader['body']>[]): Promise<void> {
+  for (const body of bodies) {
+    assertRefused(await trader.post(body), 409, 'ORDER_PLACEMENT_FAILED', 'duplicate order');
+  }
+}
+
+test('2.12 orders beyond the memory for them are refused from the disk, after a restart or restore too', async () => {
   const server = await startServer({ after }, SETTINGS);
   const [market, alice] = [await makeMarket(server), await makeTrader(server)];
   const order = () => alice.body(market, { price: '0.01', size: '5' });
-  const remembered = async (): Promise<number> => {
-    const authorization = `Bearer ${server.adminToken}`;
-    const text = await (await fetch(`${server.adminUrl}/metrics`, { headers: { authorization } })).text();
-    return Number(/_used\{bound="orders in memory of shard 0"\} (\d+)/.exec(text)?.[1]);
-  };
-  const refuses = async (body: object): Promise<void> => {
-    assertRefused(await alice.post(body as ReturnType<typeof order>), 409, 'ORDER_PLACEMENT_FAILED', 'duplicate order');
-  };
   const [first, last] = [order(), order()];
   assert.equal((await alice.post(first)).status, 200);
   for (let placed = 0; placed < ORDERS; ) {
@@ -39,11 +51,21 @@ test('2.12 orders beyond the memory for them are on the disk, and duplicates bef
     );
     for (const { succeeded } of await Promise.all(batches)) placed += succeeded;
   }
-  await eventually('the shard has given memory up', async () => (await remembered()) < ORDERS / 2);
+  await eventually('the shard has given memory up', async () => (await remembered(server)) < ORDERS / 2);
   assert.ok(readdirSync(server.dataDir).some((name) => /^hashes-0-[0-9a-f]{16}\.run$/.test(name)));
   assert.equal((await alice.post(last)).status, 200);
-  for (const body of [first, last]) await refuses(body);
+  await refuses(alice, [first, last]);
   await server.restart();
-  assert.ok((await remembered()) < ORDERS / 2, 'a start leaves them on the disk');
-  for (const body of [first, last]) await refuses(body);
+  assert.ok((await remembered(server)) < ORDERS / 2, 'a start leaves them on the disk');
+  await refuses(alice, [first, last]);
+
+  const [target, place] = [join(temporaryDirectory(), 'backups'), join(temporaryDirectory(), 'restored')];
+  await admin(server, 'backup', target, '--rate', '0');
+  await server.stop();
+  await admin(server, 'restore', target, '--data', place, '--as-it-was');
+  const restored = new TestServer(place, SETTINGS.SHARDS);
+  after(() => restored.kill());
+  await restored.start(SETTINGS);
+  assert.ok((await remembered(restored)) < ORDERS / 2, 'a backup has them on the disk');
+  await refuses(alice.on(restored), [first, last]);
 });

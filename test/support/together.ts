@@ -27,6 +27,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const API_GROUPS = isOnChain ? 4 : 2;
 const OWN_GROUPS = 4;
 const CHAIN_GROUPS = 2;
+const LONG_BROWSER_GROUPS = 2;
 /** The reason that a test has for being skipped in the suite: a process of its own would do nothing else. */
 const ONLY_IN_SOAK = /'only with SOAK=on: /;
 /** Parts of paths separated by spaces: only files whose path has one of them run. */
@@ -52,7 +53,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   ...dealtOut('api', API_GROUPS, serverFiles(true)),
   ...dealtOut('chain', CHAIN_GROUPS, contractFiles()),
   browser: filesIn('test/browser/*.test.ts').filter(isShort),
-  longBrowser: filesIn('test/browser/*.test.ts').filter(isLong),
+  ...dealtOut('longBrowser', LONG_BROWSER_GROUPS, filesIn('test/browser/*.test.ts').filter(isLong)),
   shared: filesIn('test/unit/{bench,book,shared}/**/*.test.ts').filter(isShort),
   small: filesIn('test/unit/*.test.ts', 'test/{contracts,unit/{docs,guides,tidy}}/*.test.ts').filter(isShort),
   soakOnly: filesIn('test/cluster/*.test.ts').filter((file) => isShort(file) && ONLY_IN_SOAK.test(sourceOf(file))),
