@@ -12,6 +12,7 @@ const LEDGER_RAIL = 'cash over the rail of the ledger; test/chain/fiat and test/
 const RESTORED = 'a directory that is restored beside a chain that went on: test/chain/restored';
 const DOCUMENTS = 'what the documents say, not what the exchange does';
 const SIGNED_IN = 'people who sign in: what they then do does not depend on where funds are kept';
+const HISTORY = 'the public history, which follows from the journals alone';
 const SAME_TRADES = 'it reads or limits orders and trades that settle as those of the other files do';
 
 export const LEFT_OUT_ON_CHAIN: Readonly<Record<string, string>> = {
@@ -39,6 +40,7 @@ export const LEFT_OUT_ON_CHAIN: Readonly<Record<string, string>> = {
   clientIds: SAME_TRADES,
   clientStream: NO_SERVER,
   clientTypes: DOCUMENTS,
+  cliHistory: HISTORY,
   cliLive: 'books as a terminal draws them: cliTrading places orders by command',
   cliSignIn: SIGNED_IN,
   cliStatements: LEDGER_RAIL,
@@ -58,6 +60,7 @@ export const LEFT_OUT_ON_CHAIN: Readonly<Record<string, string>> = {
   gateways: SURROUNDINGS,
   health: SURROUNDINGS,
   heartbeat: SAME_TRADES,
+  historyFiles: HISTORY,
   limits: 'limits of requests: they do not depend on where funds are kept',
   lostMovements: OPERATORS,
   marketData: SAME_TRADES,
@@ -75,6 +78,7 @@ export const LEFT_OUT_ON_CHAIN: Readonly<Record<string, string>> = {
   pipelining: SURROUNDINGS,
   platform: CONTRACTS,
   providers: SIGNED_IN,
+  publicHistory: HISTORY,
   recording: NO_SERVER,
   rehearsal: SURROUNDINGS,
   replay: NO_SERVER,
@@ -86,6 +90,7 @@ export const LEFT_OUT_ON_CHAIN: Readonly<Record<string, string>> = {
   signedIn: SIGNED_IN,
   socketOrders: SAME_TRADES,
   socketRecords: SAME_TRADES,
+  spilledOrders: 'it places thousands of orders, and restores their directory',
   stages: SAME_TRADES,
   statistics: 'figures of all trades of a server, computed from its journals alone',
   streamFlow: NO_SERVER,
