@@ -5,8 +5,8 @@
  *
  * Invariants:
  *   PUBLICHISTORY-1  Manifests that are kept have at most MOST_FILES files together, but for a single larger one.
- *   PUBLICHISTORY-2  MOST_DOWNLOADS files are read at a time, and of one sender MOST_OF_SENDER: whatever strangers
- *                    ask for, little waits for the disk.
+ *   PUBLICHISTORY-2  MOST_DOWNLOADS files are read at a time, and of one sender MOST_OF_SENDER, or one while half of
+ *                    them are taken: whatever strangers ask for, little waits for the disk, and others come in.
  *   PUBLICHISTORY-3  One manifest is read at a time, in a twentieth of this thread's time at most.
  */
 import { createHash } from 'node:crypto';
@@ -93,7 +93,8 @@ export class PublicHistory {
   begin(sender: Lane): (() => void) | null {
     const ofSender = this.#downloads.get(sender) ?? 0;
     const all = [...this.#downloads.values()].reduce((sum, count) => sum + count, 0);
-    if (ofSender >= MOST_OF_SENDER || all >= MOST_DOWNLOADS) return null;
+    const most = all * 2 < MOST_DOWNLOADS ? MOST_OF_SENDER : 1;
+    if (ofSender >= most || all >= MOST_DOWNLOADS) return null;
     this.#downloads.set(sender, ofSender + 1);
     return () => {
       const left = this.#downloads.get(sender)! - 1;
