@@ -21,6 +21,7 @@ import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { FEE_ACCOUNT, MOVEMENT, OUTCOME, SIDE } from '../../shared/base/codes.ts';
 import { mulSafe } from '../../shared/base/int.ts';
+import { NO_ROW, PairTable } from '../../shared/base/pairTable.ts';
 import { payoutPartMicro } from '../../shared/base/payout.ts';
 import { bucketOf, HOUR_MS } from '../../shared/tables/buckets.ts';
 import { COST_BASIS, POSITION_HOURS, POSITIONS } from '../../shared/tables/positions.ts';
@@ -34,8 +35,8 @@ import { REPLACE, RowInserter } from './rowInserter.ts';
 import type { AccountStats } from './statsAccounts.ts';
 import type { MarketStats } from './statsMarkets.ts';
 
-/** With more positions in memory than this, the next flush empties the cache: about 30 MB. */
-const MOST_CACHED = 200_000;
+/** With positions of more pairs in memory than this, the next flush empties the cache: about 30 MB. */
+const MOST_CACHED = 100_000;
 const ALL = selectAll(POSITIONS);
 
 /** POSITIONROWS-1 */
@@ -70,7 +71,9 @@ export class PositionProjection {
   readonly #accounts: AccountStats;
   readonly #markets: MarketStats;
   readonly #onDifference: OnDifference;
-  readonly #cached = new Map<number, Position>();
+  /** By outcome and by the row of account and market; null if the position is not in memory. */
+  #cached: readonly [(Position | null)[], (Position | null)[]] = [[], []];
+  #pairs = new PairTable();
   readonly #dirty: Position[] = [];
   readonly #select: Database.Statement<[number, number, number], PositionRow>;
   readonly #write: RowInserter<typeof POSITIONS>;
@@ -198,7 +201,10 @@ export class PositionProjection {
     this.#dirty.length = 0;
     this.#write.flush();
     this.#hours.flush();
-    if (this.#cached.size > MOST_CACHED) this.#cached.clear();
+    if (this.#pairs.count > MOST_CACHED) {
+      this.#cached = [[], []];
+      this.#pairs = new PairTable();
+    }
   }
 
   #exchange(
@@ -226,8 +232,9 @@ export class PositionProjection {
    * written.
    */
   #agree(account: number, market: number, outcome: number, atomic: number, record: RecordContext): void {
-    const position = this.#cached.get(keyOf(account, market, outcome));
-    if (position === undefined || Number(position.quantityAtomic) === atomic) return;
+    const row = this.#pairs.find(account, market);
+    const position = row === NO_ROW ? null : this.#cached[outcome][row];
+    if (position === null || Number(position.quantityAtomic) === atomic) return;
     const { shard, shardSequence, timeMs } = record;
     const { costMicro, quantityAtomic: foundAtomic } = position;
     const found = { foundAtomic: String(foundAtomic), engineAtomic: String(atomic) };
@@ -250,12 +257,12 @@ export class PositionProjection {
   }
 
   #position(account: number, market: number, outcome: number): Position {
-    const key = keyOf(account, market, outcome);
-    let position = this.#cached.get(key);
-    if (position === undefined) {
-      position = this.#read(account, market, outcome);
-      this.#cached.set(key, position);
-    }
+    const row = this.#pairs.rowOf(account, market);
+    if (row === this.#cached[0].length) for (const ofOutcome of this.#cached) ofOutcome.push(null);
+    const known = this.#cached[outcome][row];
+    if (known !== null) return known;
+    const position = this.#read(account, market, outcome);
+    this.#cached[outcome][row] = position;
     return position;
   }
 
@@ -299,9 +306,4 @@ export class PositionProjection {
 /** Sorts as the table does, so that neighbours are written into a page one after the other. */
 function byKey(a: Position, b: Position): number {
   return a.account - b.account || a.market - b.market || a.outcome - b.outcome;
-}
-
-/** Accounts are below 2^20 and markets below 2^32, so every position has its own safe integer. */
-function keyOf(account: number, market: number, outcome: number): number {
-  return (account * 0x1_0000_0000 + market) * 2 + outcome;
 }

@@ -42,11 +42,28 @@ export function movementIdBytes(timeMs: number, shard: number, shardSequence: nu
 }
 
 /**
+ * Accounts below this have the account and 32 bits of the market as the sequence of a carried id, as exchanges gave it
+ * when that was all accounts there could be. The others have bit 55, 26 bits of the account and 29 bits of the market.
+ */
+const SHORT_ACCOUNTS = 2 ** 20;
+const MARKET_BITS = 29;
+const LONG_ACCOUNT = 2 ** 23;
+
+/**
  * The bytes of the id for an account's tokens of a market, or its USDC, at the beginning of history: it sorts before
  * all other ids.
+ * @param market NO_MARKET for USDC
  */
 export function carriedIdBytes(timeMs: number, shard: number, account: number, market: number): Uint8Array {
-  return timeOrderedIdBytes(timeMs, shard, ID_KIND.CARRIED, account * 2 ** 32 + market);
+  if (account < SHORT_ACCOUNTS) return timeOrderedIdBytes(timeMs, shard, ID_KIND.CARRIED, account * TWO_32 + market);
+  assert(account < 2 ** 26, 'ids: an account has 26 bits');
+  assert(market < 2 ** MARKET_BITS - 1 || market === 0xffff_ffff, 'ids: the market of a carried id has 29 bits');
+  const bytes = timeOrderedIdBytes(timeMs, shard, ID_KIND.CARRIED, 0);
+  // Both halves are written apart, because the whole is no safe integer.
+  const low = ((account << MARKET_BITS) | (market & (2 ** MARKET_BITS - 1))) >>> 0;
+  writeBigEndian(bytes, 9, 3, LONG_ACCOUNT + (account >>> (32 - MARKET_BITS)));
+  writeBigEndian(bytes, 12, 4, low);
+  return bytes;
 }
 
 /** The bytes of the id of a trade's rebate. */

@@ -15,10 +15,12 @@ const SET = 10_000_000;
 const [KNOWN, UNKNOWN, RECOVERED] = [COST_BASIS.KNOWN, COST_BASIS.UNKNOWN, COST_BASIS.RECOVERED].map(BigInt);
 
 /** A read model with a set of ten that Ann has split. */
-function split() {
+function split(others: readonly number[] = []) {
   const db = new Database(':memory:');
   db.exec(READ_DB_SCHEMA);
-  db.exec(`INSERT INTO market_stats VALUES (${MARKET}, 1, ${MARKET_STATUS.ACTIVE}, 0, 0, 0, 0, 0, 0, 0, 0)`);
+  for (const market of [MARKET, ...others]) {
+    db.exec(`INSERT INTO market_stats VALUES (${market}, 1, ${MARKET_STATUS.ACTIVE}, 0, 0, 0, 0, 0, 0, 0, 0)`);
+  }
   const markets = new MarketStats(db);
   db.defaultSafeIntegers();
   const accounts = new AccountStats(db);
@@ -36,7 +38,7 @@ function split() {
     return db.prepare('SELECT holders FROM market_stats').pluck().get();
   };
   const costs = () => db.prepare('SELECT cost_micro FROM account_stats').pluck().all();
-  return { positions, differences, rows, holders, costs };
+  return { db, positions, differences, rows, holders, costs };
 }
 
 test('POSITIONROWS-1: the engine is right about quantities: a difference is reported once, and corrected', () => {
@@ -109,4 +111,41 @@ test('MARKETSTATS-3: an account is a holder from its first token of either outco
   assert.equal(holders(), 2n);
   positions.holds(ANN + 1, MARKET, 0, 0, 1_000_000, record);
   assert.equal(holders(), 1n, 'one that was paid');
+});
+
+test('a position is the one of its account, market and outcome, whatever their numbers are', () => {
+  // One number for all three, as there was one, stood for several positions here, or was no safe integer.
+  const markets = [0, 1, 2 ** 31, 2 ** 32 - 2];
+  const { db, positions } = split(markets);
+  const keys = [1, 2, 2 ** 20, 2 ** 26 - 2, 2 ** 26 - 1].flatMap((account) =>
+    markets.map((market) => [account, market] as const),
+  );
+  for (const [at, [account, market]] of keys.entries()) {
+    for (const outcome of [OUTCOME.YES, OUTCOME.NO])
+      positions.open(account, market, outcome, 2 * at + 1 + outcome, record);
+  }
+  positions.flush();
+  const select = db
+    .prepare<[number, number], bigint>(
+      'SELECT quantity_atomic FROM positions WHERE account = ? AND market = ? ORDER BY outcome',
+    )
+    .pluck();
+  for (const [at, [account, market]] of keys.entries()) {
+    assert.deepEqual(select.all(account, market).map(Number), [2 * at + 1, 2 * at + 2], `${account}/${market}`);
+  }
+});
+
+test('POSITIONROWS-3: positions that left the memory are read again, those of both outcomes', () => {
+  const { db, positions } = split();
+  const count = 100_001;
+  for (let account = 10; account < 10 + count; account++) positions.open(account, MARKET, OUTCOME.NO, account, record);
+  positions.flush();
+  const later = { ...record, timeMs: record.timeMs + 1 };
+  for (const account of [10, 10 + count - 1]) positions.convert(account, MARKET, MOVEMENT.SPLIT, 6, later);
+  positions.flush();
+  const select = db.prepare<[number], bigint>(
+    'SELECT quantity_atomic FROM positions WHERE account = ? ORDER BY outcome',
+  );
+  for (const account of [10, 10 + count - 1]) assert.deepEqual(select.pluck().all(account), [6n, BigInt(account + 6)]);
+  assert.deepEqual(select.pluck().all(11), [11n]);
 });

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { bytesToUuid } from '../../../../shared/base/hex.ts';
-import { ID_KIND, timeOrderedId, timeOrderedIdBytes } from '../../../../shared/base/ids.ts';
+import {
+  carriedIdBytes,
+  ID_KIND,
+  isCarriedId,
+  timeOrderedId,
+  timeOrderedIdBytes,
+} from '../../../../shared/base/ids.ts';
 
 const NOW = 1_800_000_000_000;
 
@@ -51,4 +57,19 @@ it('an id is the same as text and as bytes', () => {
 
 it('a shard index beyond 12 bits is a bug', () => {
   assert.throws(() => timeOrderedId(NOW, 4096, ID_KIND.ORDER, 0), /12 bits/);
+});
+
+it('what accounts had when history began has an id of its own, up to the last account', () => {
+  const NO_MARKET = 0xffff_ffff;
+  const ids = new Map<string, string>();
+  for (const account of [1, 2, 2 ** 20 - 1, 2 ** 20, 2 ** 20 + 1, 2 ** 21, 2 ** 25 + 7, 2 ** 26 - 1]) {
+    for (const market of [0, 1, 7, 8, 2 ** 20, 2 ** 29 - 2, NO_MARKET]) {
+      const bytes = carriedIdBytes(NOW, 3, account, market);
+      const id = bytesToUuid(bytes);
+      assert.equal(ids.get(id), undefined, `${account}/${market}`);
+      ids.set(id, `${account}/${market}`);
+      assert.ok(isCarriedId(bytes) && id < timeOrderedId(NOW, 3, ID_KIND.ORDER, 0), `${account}/${market} is first`);
+    }
+  }
+  assert.equal(bytesToUuid(carriedIdBytes(NOW, 3, 5, 6)), timeOrderedId(NOW, 3, ID_KIND.CARRIED, 5 * 2 ** 32 + 6));
 });
