@@ -29,12 +29,17 @@ export type RunName = { readonly id: string; readonly slice: number; readonly co
 /** Runs that together have what was accepted up to a record, without what could be forgotten when they were written. */
 export type NamedRuns = { readonly through: number; readonly runs: readonly RunName[] };
 
+/** In place of an account: a page that may have the hash is damaged. Whether it was accepted is not known. */
+export const UNREADABLE = -1;
+
 export type SpilledHashes = {
   readonly named: NamedRuns;
-  /** NO_ACCOUNT if no run has the hash. */
+  /** NO_ACCOUNT if no run has the hash; UNREADABLE if a run may have it, and cannot be read there. */
   accountOf(words: Uint32Array, word: number): number;
   /** False only if no run has the hash. It reads no file. */
   mayHave(words: Uint32Array, word: number): boolean;
+  /** Returns a text for each damage that was found since the last call. */
+  takeDamage(): readonly string[];
   close(): void;
 };
 
@@ -42,6 +47,7 @@ const NOTHING_SPILLED: SpilledHashes = {
   named: { through: 0, runs: [] },
   accountOf: () => NO_ACCOUNT,
   mayHave: () => false,
+  takeDamage: () => [],
   close: () => undefined,
 };
 
@@ -69,7 +75,7 @@ export class AcceptedHashes {
     return this.#old !== null;
   }
 
-  /** The account that placed the order with this hash, or NO_ACCOUNT. */
+  /** The account that placed the order with this hash, or NO_ACCOUNT, or UNREADABLE. */
   accountOf(words: Uint32Array, word: number): number {
     const account = this.#young.accountOf(words, word);
     if (account !== NO_ACCOUNT) return account;
@@ -77,6 +83,7 @@ export class AcceptedHashes {
     return before !== NO_ACCOUNT ? before : this.spilled.accountOf(words, word);
   }
 
+  /** False only if no order with this hash was accepted, but for forgotten ones. */
   has(words: Uint32Array, word: number): boolean {
     return this.accountOf(words, word) !== NO_ACCOUNT;
   }

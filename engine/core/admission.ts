@@ -13,6 +13,7 @@ import { bpsFloor, MAX_SAFE } from '../../shared/base/int.ts';
 import { ownTicks } from '../../shared/base/orderMath.ts';
 import * as commands from '../../shared/wire/commands.ts';
 import { readSafe } from '../../shared/wire/record.ts';
+import { UNREADABLE } from '../book/acceptedHashes.ts';
 import { MOST_HASHES, NO_ACCOUNT } from '../book/hashIndex.ts';
 import type { Market } from '../book/market.ts';
 import * as rows from '../book/orders.ts';
@@ -22,7 +23,7 @@ import { ORDER_WEIGHT, SPLIT_WEIGHT } from './exactBound.ts';
 import { refuseFloor, refuseNonce } from './floorRaising.ts';
 import { refuseGroupCommand } from './groupLimits.ts';
 import { freedBy, leftOf, sellsAllLots } from './holdings.ts';
-import { nameForgotten, refuseLate } from './lateOrders.ts';
+import { nameForgotten, nameOrder, refuseLate } from './lateOrders.ts';
 import { LookAhead } from './lookAhead.ts';
 import { refuseMarketEnd, refuseMarketPatch } from './marketRefusals.ts';
 import { debitOf } from './moving.ts';
@@ -207,7 +208,12 @@ export class Admission {
     if (group !== NO_GROUP && groups.find(account, group) === undefined) return E.VALIDATION_ERROR;
     // This precedes every check of state that may have changed: a client that lost the answer for a resting order must
     // read "duplicate".
-    if (hashes.has(words, word + PLACE.hash)) return E.DUPLICATE_ORDER;
+    const before = hashes.accountOf(words, word + PLACE.hash);
+    if (before > NO_ACCOUNT) return E.DUPLICATE_ORDER;
+    if (before === UNREADABLE) {
+      nameOrder(this.#checks, words, bytes, word, admitted);
+      return E.ENGINE_BUSY;
+    }
     const late = refuseLate(this.#state, this.arrivedMs, words, word, admitted);
     if (late !== OK) {
       nameForgotten(this.#state, this.#checks, words, bytes, word, admitted);
@@ -318,7 +324,7 @@ export class Admission {
     if (admitted.openSlot !== NONE) return OK;
     const own = words[word + ANY_COMMAND.account];
     const account = hashes.accountOf(words, word + CANCEL.hash);
-    if (account !== NO_ACCOUNT && (account === own || isByAdmin(words, word))) return E.ORDER_NOT_CANCELLABLE;
+    if (account > NO_ACCOUNT && (account === own || isByAdmin(words, word))) return E.ORDER_NOT_CANCELLABLE;
     if ((words[word + ANY_COMMAND.flags] & CANCEL_TOMBSTONE) === 0) return E.ORDER_NOT_FOUND;
     const nowMs = readSafe(words, word + ANY_COMMAND.timeMs);
     return tombstones.hasRoom(own, nowMs) ? OK : E.ENGINE_BUSY;

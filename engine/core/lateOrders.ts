@@ -51,7 +51,17 @@ export function nameForgotten(
 ): void {
   const market = markets.get(words[word + ANY_COMMAND.market]);
   const isOver = market !== undefined && isDecided(market.status);
-  if (!isOver && !hasExpired(words, word)) return;
+  if (isOver || hasExpired(words, word)) nameOrder(checks, words, bytes, word, admitted);
+}
+
+/** Leaves the start of the order's hash in the reply, if it is rightly signed and from one who may send it. */
+export function nameOrder(
+  checks: OrderChecks,
+  words: Uint32Array,
+  bytes: Uint8Array,
+  word: number,
+  admitted: Admitted,
+): void {
   const isAuthorized = (kindBits(words[word + PLACE.kind]) & PLACE_BIT_AUTHORIZED) !== 0;
   if (!isAuthorized) return;
   const isSigned = checks.isSigned(words, bytes, word);

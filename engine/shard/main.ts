@@ -113,6 +113,7 @@ async function serve(options: ShardOptions, tools: Tools, isRehearsal = false): 
     checks.counts.report(meters);
     meters.set('ordersEver', engine.state.hashes.size);
     engine.state.hashes.sweep(SWEPT_BETWEEN);
+    for (const damagedRun of engine.state.hashes.spilled.takeDamage()) post({ damagedRun });
     adoption.step(engine.sequence, performance.now());
     heads?.postIfDue(head);
     memory.reportIfDue();

@@ -13,6 +13,7 @@
  *   HASHRUN-1  Entries are in the order of their 128 bits, and each is there once.
  *   HASHRUN-2  A file with its final name is complete and durable, as a snapshot is (SNAPSHOT-1).
  *   HASHRUN-3  A filter that does not name an entry answers for it; one that does is only a reason to look.
+ *   HASHRUN-4  Of a hash that may be on a damaged page the answer is UNREADABLE, never that it is not there.
  */
 import { closeSync, fstatSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { assert } from '../../shared/base/assert.ts';
@@ -20,7 +21,7 @@ import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { record, safe, u32 } from '../../shared/wire/layout.ts';
 import { readSafe, writeSafe } from '../../shared/wire/record.ts';
 import { SnapshotError } from '../base/snapshotIo.ts';
-import type { RunName } from '../book/acceptedHashes.ts';
+import { type RunName, UNREADABLE } from '../book/acceptedHashes.ts';
 import { NO_ACCOUNT } from '../book/hashIndex.ts';
 import { ENTRY_WORDS, isSame } from '../book/hashPart.ts';
 import { accountIn } from '../book/retention.ts';
@@ -44,6 +45,7 @@ const MAGIC = 0x4858504f;
 const PAGE_ENTRIES = Math.floor(PAYLOAD_WORDS / ENTRY_WORDS);
 const FIRST_PAGE = 1;
 const NO_PAGE = -1;
+const NOWHERE = -1;
 
 export class HashRun {
   readonly name: RunName;
@@ -58,6 +60,9 @@ export class HashRun {
   /** The page of entries that was read last, and the next page of the filter. */
   #page = NO_PAGE;
   #nextOfFilter: number;
+  /** Pages of entries that are damaged: they are not read again. */
+  readonly #badPages = new Set<number>();
+  #untaken: string[] = [];
 
   /** Throws SnapshotError if the file cannot be used. */
   static open(place: RunPlace, name: RunName): HashRun {
@@ -111,15 +116,28 @@ export class HashRun {
     return read;
   }
 
-  /** The account of this hash, or NO_ACCOUNT. */
+  /** The account of this hash, or NO_ACCOUNT, or UNREADABLE. */
   accountOf(words: Uint32Array, word: number): number {
     const filter = this.#loaded;
+    let answer = NO_ACCOUNT;
     let index = filter.seek(words[word], words[word + 1]);
     for (; index !== NOT_FOUND; index = filter.next()) {
-      const entry = this.#read(index);
-      if (isSame(this.#pages.words, entry, words, word)) return accountIn(this.#pages.words[entry + 4]);
+      const entry = this.#tryRead(index);
+      if (entry === NOWHERE) answer = UNREADABLE;
+      else if (isSame(this.#pages.words, entry, words, word)) return accountIn(this.#pages.words[entry + 4]);
     }
-    return NO_ACCOUNT;
+    return answer;
+  }
+
+  /** Returns a text for each damage that was found since the last call. */
+  takeDamage(): readonly string[] {
+    const taken = this.#untaken;
+    if (taken.length > 0) this.#untaken = [];
+    return taken;
+  }
+
+  get isDamaged(): boolean {
+    return this.#badPages.size > 0;
   }
 
   /** HASHRUN-3: by the filter alone. */
@@ -158,6 +176,20 @@ export class HashRun {
   get #loaded(): RunFilter {
     assert(this.#filter !== null && this.isLoaded, 'HASHRUN-3: a filter is read before it is asked');
     return this.#filter;
+  }
+
+  /** As `#read`; NOWHERE if its page is damaged. One page must not end the shard. */
+  #tryRead(index: number): number {
+    const page = Math.floor(index / PAGE_ENTRIES);
+    if (this.#badPages.has(page)) return NOWHERE;
+    try {
+      return this.#read(index);
+    } catch (error) {
+      if (!(error instanceof SnapshotError)) throw error;
+      this.#badPages.add(page);
+      this.#untaken.push(error.message);
+      return NOWHERE;
+    }
   }
 
   /** @returns where the entry begins in the words of the pages */

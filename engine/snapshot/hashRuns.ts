@@ -5,7 +5,7 @@
  *   HASHRUNS-1  They are asked only when all of their filters are in memory.
  */
 import { assert, unreachable } from '../../shared/base/assert.ts';
-import type { NamedRuns, SpilledHashes } from '../book/acceptedHashes.ts';
+import { type NamedRuns, type SpilledHashes, UNREADABLE } from '../book/acceptedHashes.ts';
 import { NO_ACCOUNT } from '../book/hashIndex.ts';
 import { HashRun } from './hashRun.ts';
 import { SLICE_SHIFT } from './runFilter.ts';
@@ -49,11 +49,22 @@ export class HashRuns implements SpilledHashes {
 
   accountOf(words: Uint32Array, word: number): number {
     assert(this.#isLoaded, 'HASHRUNS-1: filters are there before they are asked');
+    let answer = NO_ACCOUNT;
     for (const run of this.#ofSlice[words[word] >>> SLICE_SHIFT]) {
       const account = run.accountOf(words, word);
-      if (account !== NO_ACCOUNT) return account;
+      if (account > NO_ACCOUNT) return account;
+      if (account === UNREADABLE) answer = UNREADABLE;
     }
-    return NO_ACCOUNT;
+    return answer;
+  }
+
+  takeDamage(): string[] {
+    return [...this.#runs.values()].flatMap((run) => run.takeDamage());
+  }
+
+  /** True if something of a run was found damaged. */
+  get isDamaged(): boolean {
+    return [...this.#runs.values()].some((run) => run.isDamaged);
   }
 
   mayHave(words: Uint32Array, word: number): boolean {
@@ -86,6 +97,10 @@ export class NamedOnly implements SpilledHashes {
 
   mayHave(): boolean {
     return this.named.runs.length > 0;
+  }
+
+  takeDamage(): string[] {
+    return [];
   }
 
   close(): void {}

@@ -10,6 +10,7 @@
 import { randomBytes } from 'node:crypto';
 import { readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { errorMessage } from '../../shared/base/thrown.ts';
 import { MAC_BYTES, type Mac } from '../../shared/crypto/mac.ts';
 import { SnapshotError } from '../base/snapshotIo.ts';
 
@@ -70,12 +71,20 @@ export class RunPages {
 
   /** RUNPAGES-1. Reads a page into `words`. */
   read(page: number): void {
-    if (readSync(this.#fd, this.#page, 0, PAGE_BYTES, page * PAGE_BYTES) !== PAGE_BYTES)
-      throw new SnapshotError(`hashes ${this.#path}: cut short`);
+    if (this.#readBytes(page) !== PAGE_BYTES) throw new SnapshotError(`hashes ${this.#path}: cut short`);
     if (this.#mac === null) return;
     const expected = this.#tagOf(this.#mac, page, this.bytes);
     if (!expected.every((word, at) => word === this.#tag[at]))
       throw new SnapshotError(`hashes ${this.#path}: page ${page} is damaged, or not written by this exchange`);
+  }
+
+  /** A sector that the disk cannot read is like one that it reads wrongly. */
+  #readBytes(page: number): number {
+    try {
+      return readSync(this.#fd, this.#page, 0, PAGE_BYTES, page * PAGE_BYTES);
+    } catch (error) {
+      throw new SnapshotError(`hashes ${this.#path}: page ${page} cannot be read: ${errorMessage(error)}`);
+    }
   }
 
   /** Writes what `words` holds as a page. */

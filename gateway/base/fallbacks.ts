@@ -9,6 +9,7 @@ import type { Logger } from './log.ts';
 
 export const FALLBACKS = [
   'snapshot',
+  'order_hashes',
   'read_model',
   'kept_answers',
   'audit_log',

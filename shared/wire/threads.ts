@@ -101,6 +101,8 @@ export type ShardMessage =
   | { readonly head: KnownHead }
   /** On a standby, the answer to `restore`: up to this record its part of every balance is in the shared memory. */
   | { readonly restored: number }
+  /** A part of a run of hashes is damaged (engine/snapshot/hashRun.ts): the file and the page. */
+  | { readonly damagedRun: string }
   /** The rehearsal has failed; this does not affect the shard itself. */
   | { readonly rehearsalFailure: string };
 

@@ -74,7 +74,7 @@ export const MATCHING_FAULTS: readonly Fault[] = [
   {
     name: 'a signed order is accepted twice',
     file: 'engine/core/admission.ts',
-    search: 'if (hashes.has(words, word + PLACE.hash)) return E.DUPLICATE_ORDER;',
+    search: 'if (before > NO_ACCOUNT) return E.DUPLICATE_ORDER;',
     replace: '',
     caughtBy: CRASH,
   },

@@ -1,6 +1,7 @@
 /** A shard that has forgotten hashes decides as one that has not, and names what it may have forgotten. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { UNREADABLE } from '../../../../engine/book/acceptedHashes.ts';
 import { checkInvariants } from '../../../../engine/core/invariants.ts';
 import type { Verifier } from '../../../../engine/verify/verifier.ts';
 import { CLOSE_REASON, MARKET_STATUS, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
@@ -83,6 +84,27 @@ describe('a shard', () => {
     assert.equal(x.cancel(ALICE, hash).reply.code, E.ORDER_NOT_FOUND, 'history says what became of it');
     const { engine } = x.recovered();
     assert.deepEqual(digestOf(engine.state), digestOf(x.engine.state));
+  });
+
+  it('refuses an order for now of which it cannot read whether it was accepted, and names it; cancels go on', () => {
+    const x = rig();
+    const order = { account: ALICE, salt: 70 };
+    const { hash } = x.place(order);
+    const open = x.place({ account: ALICE, salt: 71 });
+    const { hashes } = x.engine.state;
+    hashes.retire();
+    const damaged = { named: hashes.spilled.named, takeDamage: () => [], close: () => undefined };
+    hashes.adopt({ ...damaged, mayHave: () => true, accountOf: () => UNREADABLE }, true);
+    const before = digestOf(x.engine.state);
+    const again = x.place(order).reply;
+    assert.equal(again.code, E.ENGINE_BUSY);
+    const start = hashStartOf(again)!;
+    assert.deepEqual(start, new Uint8Array(hash.buffer, hash.byteOffset, start.length));
+    assert.equal(hashStartOf(x.place({ ...order, authorized: false }).reply), null, 'a stranger has nothing to ask');
+    assert.deepEqual(digestOf(x.engine.state), before);
+    assert.equal(x.cancel(ALICE, open.hash).reply.code, OK);
+    assert.equal(x.cancel(ALICE, open.hash).reply.code, E.ORDER_NOT_FOUND, 'history says what became of it');
+    assert.equal(x.replace(open.hash, order).reply.code, E.ENGINE_BUSY);
   });
 
   it('replays its tombstone for a forgotten order alike whether or not the order is remembered', () => {

@@ -3,11 +3,13 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { AcceptedHashes } from '../../../../engine/book/acceptedHashes.ts';
+import { AcceptedHashes, UNREADABLE } from '../../../../engine/book/acceptedHashes.ts';
 import { FOR_EVER, hourOfMs } from '../../../../engine/book/retention.ts';
 import { checkRuns, HashRuns } from '../../../../engine/snapshot/hashRuns.ts';
+import { PAGE_BYTES } from '../../../../engine/snapshot/runPages.ts';
 import { mergeRuns, prune, reseal, spillIfDue } from '../../../../engine/snapshot/spilling.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
+import { flipByte } from '../../../support/journaledShard.ts';
 import { TEST_KEY, TEST_KEYS } from '../../../support/journalKey.ts';
 import { Random } from '../../../support/random.ts';
 import { watchFiles } from '../../../support/watchFiles.ts';
@@ -177,6 +179,29 @@ describe('runs of hashes', () => {
     for (const name of [...others, ...ofOthers]) writeFileSync(join(place.directory, name), '');
     prune(place.place, [{ through: 0, runs: [] }, place.hashes.spilled.named]);
     assert.deepEqual(place.files, [...ofOthers, `hashes-${SHARD}-${id}.run`].sort());
+  });
+
+  it('answer for all but a damaged page, whose hashes are neither known nor new, and name it once', () => {
+    const place = new Place(12);
+    place.accept(1000, 0x50000000);
+    place.spill();
+    const [path] = place.files.map((name) => join(place.directory, name)) as [string];
+    const ofPage = new Uint32Array(readFileSync(path).buffer.slice(2 * PAGE_BYTES, 3 * PAGE_BYTES - 16));
+    flipByte(path, 2 * PAGE_BYTES + 50);
+    const runs = place.opened();
+    const isOnPage = (hash: Uint32Array): boolean => ofPage.some((word, at) => at % 6 === 1 && word === hash[1]);
+    const onPage = place.accepted.filter(isOnPage);
+    assert.ok(onPage.length > 160);
+    for (let again = 0; again < 2; again++) {
+      for (const [number, hash] of place.accepted.entries())
+        assert.equal(runs.accountOf(hash, 0), isOnPage(hash) ? UNREADABLE : 1 + (number % 7));
+    }
+    for (let i = 0; i < 1000; i++) assert.equal(runs.accountOf(place.hash(), 0), 0, 'others are new');
+    const named = runs.takeDamage();
+    assert.equal(named.length, 1);
+    assert.match(named[0]!, /hashes-3-[0-9a-f]{16}\.run: page 2 is damaged/);
+    assert.deepEqual(runs.takeDamage(), []);
+    runs.close();
   });
 
   it('are refused where a byte is wrong, cut off or sealed by another exchange', () => {

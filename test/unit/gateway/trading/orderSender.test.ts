@@ -201,7 +201,7 @@ test('2.13 an order that its shard may have forgotten is refused only as history
     { ok: true, value: true },
     { ok: true, value: false },
   ];
-  for (const row of [ERRORS.MARKET_NOT_ACTIVE, ERRORS.ORDER_EXPIRED, ERRORS.DEADLINE_PASSED]) {
+  for (const row of [ERRORS.MARKET_NOT_ACTIVE, ERRORS.ORDER_EXPIRED, ERRORS.DEADLINE_PASSED, ERRORS.ENGINE_BUSY]) {
     const said = [await ask(row.number, 0, yes), await ask(row.number, 0, no), await ask(row.number, 1, no)];
     assert.deepEqual(said, ['duplicate order', row.message, `${row.message}, perhaps`]);
   }
