@@ -1,5 +1,6 @@
 /**
- * Users and their wallets: in memory for the request path, written through to control.db.
+ * Users and their wallets. Wallets and grants are in memory for the request path (walletTable.ts), written through to
+ * control.db; what else there is of a user is read from that file when it is asked for.
  * Owner: the gateway thread. Addresses are 0x and 40 lowercase hex digits everywhere in here.
  *
  * Invariants:
@@ -13,10 +14,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { assert } from '../../shared/base/assert.ts';
 import { MAX_ACCOUNTS, UNKNOWN_GRANT } from '../../shared/base/codes.ts';
+import { PartedWords } from '../../shared/base/partedWords.ts';
 import type { TakenRows } from '../../shared/records/changedRows.ts';
 import type { ControlDatabase } from '../base/database.ts';
 import { type Changes, SYNCED_AT_ONCE } from '../base/laterSync.ts';
 import { type Grant, Grants } from './grantsStore.ts';
+import { NO_WALLET, WalletTable } from './walletTable.ts';
 
 export type User = {
   readonly index: number;
@@ -29,8 +32,8 @@ export type User = {
   /** The account index of the referrer. */
   readonly referredBy: number | null;
   readonly createdMs: number;
-  /** The linked wallets in the order in which they came; the first is the primary one. */
-  readonly wallets: string[];
+  /** The wallets that are linked at present, in the order in which they came; the first is the primary one. */
+  readonly wallets: readonly string[];
 };
 
 export type NewUser = {
@@ -56,6 +59,9 @@ type UserRow = {
 type WalletRow = { address: string; account_index: number };
 
 const NO_ACCOUNT = 0;
+/** The words of an account: the first and the last that signed up with its code, and the next one of its referrer. */
+const REFERRAL = { FIRST: 0, LAST: 1, NEXT: 2 } as const;
+const REFERRAL_WORDS = 4;
 const CODE_ALPHABET = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';
 const CODE_CHARACTERS = 8;
 
@@ -64,25 +70,22 @@ export class Accounts {
   readonly grants: Grants;
   readonly #database: ControlDatabase;
   readonly #changes: Changes;
-  /** Position is the account index; position 0 stays empty. */
-  readonly #users: (User | undefined)[] = [undefined];
-  readonly #byId = new Map<string, User>();
-  readonly #byReferralCode = new Map<string, User>();
-  /** The accounts that signed up with the code of an account, oldest first, by its index. */
-  readonly #referredBy = new Map<number, number[]>();
-  readonly #ownerOfWallet = new Map<string, number>();
-  readonly #walletsEver = new Map<number, number>();
-  /** By account: its first wallet. */
-  readonly #escrows = new Map<number, string>();
+  readonly #wallets = new WalletTable();
+  readonly #referrals = new PartedWords();
+  #count = 0;
   readonly #insertUser;
   readonly #insertWallet;
-  readonly #selectUser;
   readonly #selectWallet;
+  readonly #select;
+  readonly #selectById;
+  readonly #selectId;
+  readonly #selectIndexByCode;
+  readonly #list;
 
   constructor(database: ControlDatabase, changes = SYNCED_AT_ONCE) {
     this.#database = database;
     this.#changes = changes;
-    this.grants = new Grants(database, changes);
+    this.grants = new Grants(database, changes, this.#wallets);
     this.#insertUser = database.prepare<UserRow>(
       `INSERT INTO users (account_index, id, display_name, email, role, referral_code, referred_by, created_ms)
        VALUES ($account_index, $id, $display_name, $email, $role, $referral_code, $referred_by, $created_ms)`,
@@ -90,7 +93,15 @@ export class Accounts {
     this.#insertWallet = database.prepare<[string, number]>(
       'INSERT INTO wallets (address, account_index) VALUES (?, ?)',
     );
-    this.#selectUser = database.prepare<[number], UserRow>('SELECT * FROM users WHERE account_index = ?');
+    this.#select = database.prepare<[number], UserRow>('SELECT * FROM users WHERE account_index = ?');
+    this.#selectById = database.prepare<[string], UserRow>('SELECT * FROM users WHERE id = ?');
+    this.#selectId = database.prepare<[number], string>('SELECT id FROM users WHERE account_index = ?').pluck();
+    this.#selectIndexByCode = database
+      .prepare<[string], number>('SELECT account_index FROM users WHERE referral_code = ?')
+      .pluck();
+    this.#list = database.prepare<[number, number], UserRow>(
+      'SELECT * FROM users WHERE account_index > ? ORDER BY account_index LIMIT ?',
+    );
     this.#selectWallet = database.prepare<[string], WalletRow>(
       'SELECT address, account_index FROM wallets WHERE address = ?',
     );
@@ -99,51 +110,57 @@ export class Accounts {
 
   /** Users and wallets are only ever added; the grants decide which wallets are linked (ACCOUNTS-3). */
   reload(changed: TakenRows): void {
-    for (const index of changed.numbersOf('users')) this.#add(fromRow(this.#selectUser.get(index)!));
+    for (const index of changed.numbersOf('users')) this.#add(index, this.#select.get(index)!.referred_by);
     for (const address of changed.textsOf('wallets')) {
       this.#own(address, this.#selectWallet.get(address)!.account_index);
     }
-    const makers = this.grants.reload(changed);
-    for (const maker of makers) {
-      const { wallets } = this.#userAt(this.ownerOf(maker));
-      const linked = this.#inOrder([...new Set([...wallets, maker])]);
-      wallets.splice(0, wallets.length, ...linked);
-    }
+    this.grants.reload(changed);
   }
 
   get count(): number {
-    return this.#users.length - 1;
+    return this.#count;
   }
 
   get isFull(): boolean {
-    return this.#users.length >= MAX_ACCOUNTS;
+    return this.#count >= MAX_ACCOUNTS - 1;
   }
 
   /** Up to `limit` users with an index above `after`, in order of creation. */
   list(after: number, limit: number): User[] {
-    return this.#users.slice(after + 1, after + 1 + limit).filter((user) => user !== undefined);
+    return this.#list.all(after, limit).map((row) => this.#fromRow(row));
   }
 
   byId(id: string): User | undefined {
-    return this.#byId.get(id);
+    const row = this.#selectById.get(id);
+    return row === undefined ? undefined : this.#fromRow(row);
   }
 
   /** The account indexes of users who signed up with this account's code, oldest first. */
   referredBy(accountIndex: number): readonly number[] {
-    return this.#referredBy.get(accountIndex) ?? [];
+    const referred: number[] = [];
+    const at = (account: number, word: number): number => this.#referrals.get(account * REFERRAL_WORDS + word);
+    for (let each = at(accountIndex, REFERRAL.FIRST); each !== NO_ACCOUNT; each = at(each, REFERRAL.NEXT)) {
+      referred.push(each);
+    }
+    return referred;
   }
 
   idOf(accountIndex: number): string {
-    return this.#userAt(accountIndex).id;
+    const id = this.#selectId.get(accountIndex);
+    assert(id !== undefined, 'ACCOUNTS-1: an account index belongs to a user');
+    return id;
   }
 
   byIndex(accountIndex: number): User {
-    return this.#userAt(accountIndex);
+    const row = this.#select.get(accountIndex);
+    assert(row !== undefined, 'ACCOUNTS-1: an account index belongs to a user');
+    return this.#fromRow(row);
   }
 
   /** The account of a wallet, or 0 when it belongs to no account. */
   ownerOf(address: string): number {
-    return this.#ownerOfWallet.get(address) ?? NO_ACCOUNT;
+    const wallet = this.#wallets.find(address);
+    return wallet === NO_WALLET ? NO_ACCOUNT : this.#wallets.ownerOf(wallet);
   }
 
   /**
@@ -151,12 +168,16 @@ export class Accounts {
    * had one.
    */
   escrowOf(accountIndex: number): string | null {
-    return this.#escrows.get(accountIndex) ?? null;
+    const first = this.#wallets.firstOf(accountIndex);
+    return first === NO_WALLET ? null : this.#wallets.addressOf(first);
   }
 
   /** The first wallet of each account that has one. */
-  escrows(): string[] {
-    return [...this.#escrows.values()];
+  *escrows(): Generator<string> {
+    for (let account = 1; account <= this.#count; account++) {
+      const wallet = this.escrowOf(account);
+      if (wallet !== null) yield wallet;
+    }
   }
 
   /** The number of the grant under which an order of this account is signed; UNKNOWN_GRANT when there is none. */
@@ -170,25 +191,25 @@ export class Accounts {
    */
   signUp(fields: NewUser, nowMs: number, keep: (user: User) => void = () => {}): User {
     assert(!this.isFull, 'ACCOUNTS-1: account indexes fit the balance cells');
-    const user: User = {
-      index: this.#users.length,
+    const row: UserRow = {
+      account_index: this.#count + 1,
       id: randomUUID(),
-      displayName: fields.displayName,
+      display_name: fields.displayName,
       email: fields.email,
       role: fields.role,
-      referralCode: this.#freeReferralCode(),
-      referredBy: this.#referrer(fields.referralCode),
-      createdMs: nowMs,
-      wallets: [],
+      referral_code: this.#freeReferralCode(),
+      referred_by: this.#referrer(fields.referralCode),
+      created_ms: nowMs,
     };
+    const user = this.#fromRow(row);
     let grant: Grant | null = null;
     const insert = this.#database.transaction(() => {
-      this.#insertUser.run(toRow(user));
+      this.#insertUser.run(row);
       if (fields.wallet !== null) grant = this.#insertLink(fields.wallet, user);
       keep(user);
     });
     this.#changes.write(insert);
-    this.#add(user);
+    this.#add(user.index, user.referredBy);
     if (grant !== null) this.#link(grant, user);
     return user;
   }
@@ -210,14 +231,7 @@ export class Accounts {
 
   /** The number of wallets that the account ever had: each belongs to it for ever. */
   walletsEver(accountIndex: number): number {
-    return this.#walletsEver.get(accountIndex) ?? 0;
-  }
-
-  /** Called when the wallet's grants were removed. The wallet stays with its account and may be linked again. */
-  unlink(address: string): void {
-    assert(!this.grants.isLinked(address), 'ACCOUNTS-3: a linked wallet has a grant for itself');
-    const { wallets } = this.#userAt(this.ownerOf(address));
-    wallets.splice(wallets.indexOf(address), 1);
+    return this.#wallets.of(accountIndex).length;
   }
 
   /** Lets `signer` sign orders that `maker` pays for; synced as `addWallet`. A repeated call changes nothing. */
@@ -234,56 +248,52 @@ export class Accounts {
 
   #link(grant: Grant, user: User): void {
     this.grants.use(grant);
-    if (this.ownerOf(grant.maker) === NO_ACCOUNT) this.#own(grant.maker, user.index);
-    user.wallets.push(grant.maker);
+    this.#own(grant.maker, user.index);
   }
 
   #load(): void {
-    const users = this.#database.prepare<[], UserRow>('SELECT * FROM users ORDER BY account_index').all();
-    for (const row of users) this.#add(fromRow(row));
-    const wallets = this.#database
-      .prepare<[], WalletRow>('SELECT address, account_index FROM wallets ORDER BY sequence')
-      .all();
-    for (const row of wallets) {
-      this.#own(row.address, row.account_index);
-    }
-    const linked = this.#inOrder(wallets.map(({ address }) => address));
-    for (const address of linked) this.#userAt(this.ownerOf(address)).wallets.push(address);
-  }
-
-  /** The linked wallets in order. A wallet that was removed and linked again comes last. */
-  #inOrder(addresses: readonly string[]): string[] {
-    const linked = addresses.filter((address) => this.grants.isLinked(address));
-    return linked.sort((a, b) => this.grants.numberOf(a, a) - this.grants.numberOf(b, b));
+    const database = this.#database;
+    this.#count = database.prepare<[], number>('SELECT count(*) FROM users').pluck().get()!;
+    const last = database.prepare<[], number | null>('SELECT max(account_index) FROM users').pluck().get() ?? 0;
+    assert(this.#count === last, 'ACCOUNTS-1: account indexes are dense');
+    const referred = database.prepare<[], Pick<UserRow, 'account_index' | 'referred_by'>>(
+      'SELECT account_index, referred_by FROM users WHERE referred_by IS NOT NULL ORDER BY account_index',
+    );
+    for (const { account_index, referred_by } of referred.iterate()) this.#refer(account_index, referred_by!);
+    const wallets = database.prepare<[], WalletRow>('SELECT address, account_index FROM wallets ORDER BY sequence');
+    for (const { address, account_index } of wallets.iterate()) this.#own(address, account_index);
   }
 
   #own(address: string, accountIndex: number): void {
-    this.#ownerOfWallet.set(address, accountIndex);
-    this.#walletsEver.set(accountIndex, this.walletsEver(accountIndex) + 1);
-    if (!this.#escrows.has(accountIndex)) this.#escrows.set(accountIndex, address);
+    this.#wallets.own(this.#wallets.rowOf(address), accountIndex);
   }
 
-  #userAt(accountIndex: number): User {
-    const user = this.#users[accountIndex];
-    assert(user !== undefined, 'ACCOUNTS-1: an account index belongs to a user');
-    return user;
+  /** ACCOUNTS-3. A wallet that was removed and linked again comes last. */
+  #linkedWallets(accountIndex: number): string[] {
+    const wallets = this.#wallets;
+    const linked = wallets.of(accountIndex).filter((wallet) => wallets.grantOf(wallet) !== UNKNOWN_GRANT);
+    linked.sort((a, b) => wallets.grantOf(a) - wallets.grantOf(b));
+    return linked.map((wallet) => wallets.addressOf(wallet));
   }
 
-  #add(user: User): void {
-    assert(user.index === this.#users.length, 'ACCOUNTS-1: account indexes are dense');
-    this.#users.push(user);
-    this.#byId.set(user.id, user);
-    this.#byReferralCode.set(user.referralCode, user);
-    if (user.referredBy === null) return;
-    const referred = this.#referredBy.get(user.referredBy);
-    if (referred === undefined) this.#referredBy.set(user.referredBy, [user.index]);
-    else referred.push(user.index);
+  #add(index: number, referredBy: number | null): void {
+    assert(index === this.#count + 1, 'ACCOUNTS-1: account indexes are dense');
+    this.#count = index;
+    if (referredBy !== null) this.#refer(index, referredBy);
+  }
+
+  #refer(index: number, referredBy: number): void {
+    const last = this.#referrals.get(referredBy * REFERRAL_WORDS + REFERRAL.LAST);
+    const link =
+      last === NO_ACCOUNT ? referredBy * REFERRAL_WORDS + REFERRAL.FIRST : last * REFERRAL_WORDS + REFERRAL.NEXT;
+    this.#referrals.set(link, index);
+    this.#referrals.set(referredBy * REFERRAL_WORDS + REFERRAL.LAST, index);
   }
 
   /** People copy codes by hand, so case and surrounding spaces are ignored. */
   #referrer(code: string | null): number | null {
     if (code === null) return null;
-    return this.#byReferralCode.get(code.trim().toUpperCase())?.index ?? null;
+    return this.#selectIndexByCode.get(code.trim().toUpperCase()) ?? null;
   }
 
   #freeReferralCode(): string {
@@ -291,34 +301,24 @@ export class Accounts {
       // The alphabet has 32 letters, so the low five bits of a byte choose one without bias.
       let code = '';
       for (const byte of randomBytes(CODE_CHARACTERS)) code += CODE_ALPHABET[byte & 31];
-      if (!this.#byReferralCode.has(code)) return code;
+      if (this.#selectIndexByCode.get(code) === undefined) return code;
     }
   }
-}
 
-function toRow(user: User): UserRow {
-  return {
-    account_index: user.index,
-    id: user.id,
-    display_name: user.displayName,
-    email: user.email,
-    role: user.role,
-    referral_code: user.referralCode,
-    referred_by: user.referredBy,
-    created_ms: user.createdMs,
-  };
-}
-
-function fromRow(row: UserRow): User {
-  return {
-    index: row.account_index,
-    id: row.id,
-    displayName: row.display_name,
-    email: row.email,
-    role: row.role,
-    referralCode: row.referral_code,
-    referredBy: row.referred_by,
-    createdMs: row.created_ms,
-    wallets: [],
-  };
+  #fromRow(row: UserRow): User {
+    const linked = (): string[] => this.#linkedWallets(row.account_index);
+    return {
+      index: row.account_index,
+      id: row.id,
+      displayName: row.display_name,
+      email: row.email,
+      role: row.role,
+      referralCode: row.referral_code,
+      referredBy: row.referred_by,
+      createdMs: row.created_ms,
+      get wallets() {
+        return linked();
+      },
+    };
+  }
 }

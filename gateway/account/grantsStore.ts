@@ -15,6 +15,7 @@ import { UNKNOWN_GRANT } from '../../shared/base/codes.ts';
 import type { TakenRows } from '../../shared/records/changedRows.ts';
 import type { ControlDatabase } from '../base/database.ts';
 import { type Changes, SYNCED_AT_ONCE } from '../base/laterSync.ts';
+import { NO_WALLET, WalletTable } from './walletTable.ts';
 
 export type Grant = { readonly number: number; readonly maker: string; readonly signer: string };
 
@@ -23,8 +24,10 @@ type GrantRow = Grant & { readonly removed_ms: number | null; readonly is_swept:
 export class Grants {
   readonly #database: ControlDatabase;
   readonly #changes: Changes;
-  /** By maker and signer; the first signer is the maker itself. */
-  readonly #inForce = new Map<string, Map<string, number>>();
+  /** They have the grants of wallets for themselves. */
+  readonly #wallets: WalletTable;
+  /** By maker and signer, only makers that have delegates. */
+  readonly #delegates = new Map<string, Map<string, number>>();
   readonly #unswept = new Map<number, Grant>();
   #lastNumber = 0;
   readonly #insert;
@@ -33,9 +36,10 @@ export class Grants {
   readonly #deleteSwept;
   readonly #select;
 
-  constructor(database: ControlDatabase, changes = SYNCED_AT_ONCE) {
+  constructor(database: ControlDatabase, changes = SYNCED_AT_ONCE, wallets = new WalletTable()) {
     this.#database = database;
     this.#changes = changes;
+    this.#wallets = wallets;
     this.#insert = database.prepare<Grant>(
       'INSERT INTO grants (number, maker, signer) VALUES ($number, $maker, $signer)',
     );
@@ -43,7 +47,8 @@ export class Grants {
     this.#setSwept = database.prepare<[number]>('UPDATE grants SET is_swept = 1 WHERE number = ?');
     this.#deleteSwept = database.prepare<[number]>('DELETE FROM grants WHERE number = ? AND is_swept = 1');
     this.#select = database.prepare<[number], GrantRow>('SELECT * FROM grants WHERE number = ?');
-    for (const row of database.prepare<[], GrantRow>('SELECT * FROM grants ORDER BY number').all()) this.#load(row);
+    const all = database.prepare<[], GrantRow>('SELECT * FROM grants ORDER BY number');
+    for (const row of all.iterate()) this.#load(row);
   }
 
   /** Reads these grants again. @returns the makers that they belong to */
@@ -61,7 +66,9 @@ export class Grants {
 
   /** UNKNOWN_GRANT when the signer may not sign for the maker. */
   numberOf(maker: string, signer: string): number {
-    return this.#inForce.get(maker)?.get(signer) ?? UNKNOWN_GRANT;
+    if (maker !== signer) return this.#delegates.get(maker)?.get(signer) ?? UNKNOWN_GRANT;
+    const wallet = this.#wallets.find(maker);
+    return wallet === NO_WALLET ? UNKNOWN_GRANT : this.#wallets.grantOf(wallet);
   }
 
   /** True while the wallet is linked to its account. */
@@ -71,7 +78,7 @@ export class Grants {
 
   /** The delegates of a wallet. */
   delegatesOf(maker: string): string[] {
-    return [...(this.#inForce.get(maker)?.keys() ?? [])].filter((signer) => signer !== maker);
+    return [...(this.#delegates.get(maker)?.keys() ?? [])];
   }
 
   /** Writes a new grant to control.db; `use` is called once the caller's transaction is durable. */
@@ -91,16 +98,16 @@ export class Grants {
 
   /** Removes the grant of this signer, or of every signer, from a wallet. @returns the removed grants */
   remove(maker: string, signer: string | null, nowMs: number): Grant[] {
-    const signers = this.#inForce.get(maker) ?? new Map<string, number>();
-    const removed = [...signers]
-      .filter(([each]) => signer === null || each === signer)
-      .map(([each, number]) => ({ number, maker, signer: each }));
+    const signers = signer === null ? [maker, ...this.delegatesOf(maker)] : [signer];
+    const removed = signers
+      .map((each) => ({ number: this.numberOf(maker, each), maker, signer: each }))
+      .filter(({ number }) => number !== UNKNOWN_GRANT);
     const write = this.#database.transaction(() => {
       for (const { number } of removed) this.#remove.run(nowMs, number);
     });
     this.#changes.write(write);
     for (const grant of removed) {
-      signers.delete(grant.signer);
+      this.#lift(maker, grant.signer);
       this.#unswept.set(grant.number, grant);
     }
     return removed;
@@ -122,8 +129,9 @@ export class Grants {
 
   #forget(number: number, maker: string): void {
     this.#unswept.delete(number);
-    const signers = this.#inForce.get(maker);
-    for (const [signer, each] of signers ?? []) if (each === number) signers!.delete(signer);
+    for (const signer of [maker, ...this.delegatesOf(maker)]) {
+      if (this.numberOf(maker, signer) === number) this.#lift(maker, signer);
+    }
   }
 
   #load({ number, maker, signer, removed_ms, is_swept }: GrantRow): void {
@@ -133,8 +141,23 @@ export class Grants {
   }
 
   #enforce(number: number, maker: string, signer: string): void {
-    const signers = this.#inForce.get(maker);
-    if (signers === undefined) this.#inForce.set(maker, new Map([[signer, number]]));
+    if (maker === signer) {
+      this.#wallets.setGrant(this.#wallets.rowOf(maker), number);
+      return;
+    }
+    const signers = this.#delegates.get(maker);
+    if (signers === undefined) this.#delegates.set(maker, new Map([[signer, number]]));
     else signers.set(signer, number);
+  }
+
+  /** Ends a grant that is in force. */
+  #lift(maker: string, signer: string): void {
+    if (maker === signer) {
+      this.#wallets.setGrant(this.#wallets.find(maker), UNKNOWN_GRANT);
+      return;
+    }
+    const signers = this.#delegates.get(maker)!;
+    signers.delete(signer);
+    if (signers.size === 0) this.#delegates.delete(maker);
   }
 }

@@ -69,10 +69,7 @@ export class Restrictions {
 
   /** Removes the wallet from its account, with its delegates. Null if it was not linked. */
   removeWallet(maker: string): Promise<Delivered> | null {
-    const { accounts } = this.#options;
-    const removed = this.#removeGrants(maker, null);
-    if (removed !== null) accounts.unlink(maker);
-    return removed;
+    return this.#removeGrants(maker, null);
   }
 
   /** Raises the floor of a wallet that belongs to an account; a floor that is not higher changes nothing. */

@@ -75,10 +75,8 @@ export class SignIn {
   #signUp({ wallet, identity, email, displayName }: Proof, referralCode: string | null, nowMs: number): User {
     const { accounts, identities } = this.#options;
     const fields: NewUser = { displayName, email, role: 'user', referralCode, wallet };
-    const user = accounts.signUp(fields, nowMs, ({ index }) => {
+    return accounts.signUp(fields, nowMs, ({ index }) => {
       if (identity !== null) identities.keep(identity, index, nowMs);
     });
-    if (identity !== null) identities.kept(identity, user.index);
-    return user;
   }
 }

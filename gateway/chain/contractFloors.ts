@@ -81,10 +81,14 @@ export class ContractFloors {
     const { accounts, log, platform } = this.#options;
     this.#isAsking = true;
     try {
-      const wallets = accounts.escrows();
-      for (let from = 0; from < wallets.length; from += MOST_ASKED) {
-        await this.ask(wallets.slice(from, from + MOST_ASKED));
+      let wallets: string[] = [];
+      for (const wallet of accounts.escrows()) {
+        wallets.push(wallet);
+        if (wallets.length < MOST_ASKED) continue;
+        await this.ask(wallets);
+        wallets = [];
       }
+      if (wallets.length > 0) await this.ask(wallets);
       platform.setContractFloorsRead(floorOf(platform.floors));
     } catch (error) {
       // It is tried again at the next report of settlement.

@@ -28,8 +28,7 @@ const ACCOUNTS: Act[] = [
     const wallet = random.below(2) === 0 ? hex(20) : null;
     const fields = { displayName: 'A', email: null, role: 'user', referralCode: referrer, wallet };
     const identity = { issuer: 'https://id.example', subject: randomUUID() };
-    const user = accounts.signUp(fields, nowMs, ({ index }) => identities.keep(identity, index, nowMs));
-    identities.kept(identity, user.index);
+    accounts.signUp(fields, nowMs, ({ index }) => identities.keep(identity, index, nowMs));
   },
   (control, random) => control.accounts.addWallet(userOf(control, random), hex(20)),
   (control, random) => {
@@ -41,7 +40,7 @@ const ACCOUNTS: Act[] = [
     const maker = pick(random, userOf(control, random).wallets);
     const signer = maker === undefined ? undefined : pick(random, grants.delegatesOf(maker));
     if (maker !== undefined && signer !== undefined) grants.remove(maker, signer, nowMs);
-    else if (maker !== undefined && grants.remove(maker, null, nowMs).length > 0) control.accounts.unlink(maker);
+    else if (maker !== undefined) grants.remove(maker, null, nowMs);
   },
   ({ accounts }, random) => {
     const grant = pick(random, accounts.grants.unswept());

@@ -3,6 +3,34 @@ import type { Fault } from './fault.ts';
 
 export const ACCOUNT_FAULTS: readonly Fault[] = [
   {
+    name: 'wallets whose addresses begin alike are one',
+    file: 'gateway/account/walletTable.ts',
+    search: 'i < ADDRESS_WORDS; i++) differences',
+    replace: 'i < ADDRESS_WORDS - 1; i++) differences',
+    caughtBy: 'test/unit/gateway/account/walletTable.test.ts',
+  },
+  {
+    name: 'wallets are lost when their cells become too few',
+    file: 'gateway/account/walletTable.ts',
+    search: 'while (grown[cell] !== 0) cell = (cell + 1) & mask;',
+    replace: '',
+    caughtBy: 'test/unit/gateway/account/walletTable.test.ts',
+  },
+  {
+    name: 'a wallet that was removed and linked again is where it was before',
+    file: 'gateway/account/accounts.ts',
+    search: 'linked.sort((a, b) => wallets.grantOf(a) - wallets.grantOf(b));',
+    replace: '',
+    caughtBy: 'test/unit/gateway/account/accounts.test.ts',
+  },
+  {
+    name: 'the second who signs up with the code of an account is not among its referrals',
+    file: 'gateway/account/accounts.ts',
+    search: 'this.#referrals.set(link, index);',
+    replace: 'if (last === NO_ACCOUNT) this.#referrals.set(link, index);',
+    caughtBy: 'test/unit/gateway/account/accounts.test.ts',
+  },
+  {
     name: 'a bot of Polymarket that made a full set with a taker believes that it has paid what the taker paid',
     file: 'gateway/programs/polymarket/orderJson.ts',
     search: 'priceText(isSameToken ? price : otherPrice(price, listed), listed)',

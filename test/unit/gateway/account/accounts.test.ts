@@ -33,7 +33,6 @@ describe('accounts', () => {
     assert.equal(accounts.escrowOf(user.index), null);
     for (const wallet of [WALLET_B, WALLET_A]) accounts.addWallet(user, wallet);
     accounts.grants.remove(WALLET_B, null, NOW_MS);
-    accounts.unlink(WALLET_B);
     accounts.addWallet(user, WALLET_B);
     assert.deepEqual(user.wallets, [WALLET_A, WALLET_B]);
     assert.equal(accounts.escrowOf(user.index), WALLET_B);

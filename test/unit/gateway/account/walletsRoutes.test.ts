@@ -58,7 +58,6 @@ test('an account has at most fifty wallets in all its time, those that were remo
   const user = accounts.signUp({ displayName: null, email: null, role: 'user', referralCode: null, wallet: null }, 0);
   for (const wallet of WALLETS) accounts.addWallet(user, wallet);
   accounts.grants.remove(WALLETS[0]!, null, 0);
-  accounts.unlink(WALLETS[0]!);
   accounts.addWallet(user, WALLETS[0]!);
   assert.equal(accounts.walletsEver(user.index), 2);
   assert.equal(new Accounts(database).walletsEver(user.index), 2, 'after a restart too');
