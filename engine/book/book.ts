@@ -116,13 +116,10 @@ export class Book {
   /** Asserts BOOK-1 and BOOK-2 and the levels of both sides. @returns how many orders wait in the book. */
   validate(feeBps: number): number {
     const orders = this.#orders;
-    this.bids.validate();
-    this.asks.validate();
+    let count = this.bids.validate() + this.asks.validate();
     const { bestTick: bid } = this.bids;
     const { bestTick: ask } = this.asks;
     assert(bid === NO_TICK || ask === NO_TICK || bid < ask, 'BOOK-1: the book is not crossed');
-    let count = 0;
-    for (const levels of [this.bids, this.asks]) for (const of of levels.count) count += of;
     let before: number = NONE;
     for (let slot = this.dormantHead; slot !== NONE; slot = orders.next[slot << WORD_SHIFT]) {
       assert(orders.previous[slot << WORD_SHIFT] === before, 'BOOK-2: the dormant list is linked both ways');

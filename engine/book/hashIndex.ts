@@ -172,11 +172,9 @@ export class HashIndex {
 
   /** The first 128 bits of each hash at `word`, and the account. */
   visit(visitor: (words: Uint32Array, word: number, account: number) => void): void {
-    for (let part = 0; part < PARTS; part++) {
-      for (const entry of entriesOf(this.#parts[part])) {
-        const words = this.#parts[part];
-        visitor(words, entry, accountIn(words[entry + 4]));
-      }
+    for (const words of this.#parts) {
+      if (words.length === 0) continue;
+      for (const entry of entriesOf(words)) visitor(words, entry, accountIn(words[entry + 4]));
     }
   }
 
@@ -199,6 +197,7 @@ export class HashIndex {
     const ofAccount = new Uint32Array(this.#ofAccount.length);
     for (let part = 0; part < PARTS; part++) {
       const words = this.#parts[part];
+      if (words.length === 0 && this.#used[part] === 0) continue;
       checkSearches(words);
       let used = 0;
       for (const entry of entriesOf(words)) {
@@ -214,8 +213,8 @@ export class HashIndex {
       size += used;
     }
     assert(size === this.size, 'HASHES-3: the entries are counted');
-    for (const [account, count] of ofAccount.entries())
-      assert(count === this.#ofAccount[account], 'HASHES-4: the entries of an account are counted');
+    for (let account = 0; account < ofAccount.length; account++)
+      assert(ofAccount[account] === this.#ofAccount[account], 'HASHES-4: the entries of an account are counted');
     return size;
   }
 

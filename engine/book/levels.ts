@@ -146,32 +146,41 @@ export class Levels {
     return (index << 5) + 31 - Math.clz32(bits & -bits);
   }
 
-  /** Asserts LEVELS-1 to LEVELS-4 with everything recomputed from the queues. */
-  validate(): void {
+  /** Asserts LEVELS-1 to LEVELS-5 with everything recomputed from the queues. @returns the number of orders in them */
+  validate(): number {
+    const { count, groupedOrders, head, tail, totalLots } = this;
     const orders = this.#orders;
+    const occupied = this.#occupied;
     let best = NO_TICK;
-    for (let tick = 0; tick < this.head.length; tick++) {
+    let waiting = 0;
+    for (let tick = 0; tick < head.length; tick++) {
+      if (head[tick] === NONE && tail[tick] === NONE && (count[tick] | groupedOrders[tick]) === 0) {
+        // Everything about the level says that it is empty, as it does of nearly all levels.
+        if (totalLots[tick] === 0 && (occupied[tick >>> 5] & (1 << (tick & 31))) === 0) continue;
+      }
       let lots = 0;
-      let count = 0;
+      let queued = 0;
       let grouped = 0;
       let before: number = NONE;
-      for (let slot = this.head[tick]; slot !== NONE; slot = orders.next[slot << WORD_SHIFT]) {
+      for (let slot = head[tick]; slot !== NONE; slot = orders.next[slot << WORD_SHIFT]) {
         assert(orders.previous[slot << WORD_SHIFT] === before, 'LEVELS-3: a queue is linked both ways');
         assert(before === NONE || orders.priorityOf(before) < orders.priorityOf(slot), 'LEVELS-3: by time priority');
         assert(orders.yesTicks[slot << WORD_SHIFT] === tick, 'LEVELS-3: an order waits at its own tick');
         assert(orders.isBid[slot << WORD_SHIFT] === (this.#isBid ? 1 : 0), 'LEVELS-3: an order waits on its own side');
         lots += orders.remainingLots[slot << DOUBLE_SHIFT];
-        count++;
+        queued++;
         if (orders.groupOf(slot) !== NO_GROUP) grouped++;
         before = slot;
       }
-      assert(this.tail[tick] === before, 'LEVELS-3: a queue ends at its tail');
-      assert(this.totalLots[tick] === lots, 'LEVELS-2: the total of a level is the sum of its queue');
-      assert(this.count[tick] === count, 'LEVELS-2: the count of a level is the length of its queue');
-      assert(this.groupedOrders[tick] === grouped, 'LEVELS-5: the orders of groups are counted');
-      assert(this.isOccupied(tick) === count > 0, 'LEVELS-1: the bit is set when the queue is not empty');
-      if (count > 0 && (best === NO_TICK || this.#isBid)) best = tick;
+      assert(tail[tick] === before, 'LEVELS-3: a queue ends at its tail');
+      assert(totalLots[tick] === lots, 'LEVELS-2: the total of a level is the sum of its queue');
+      assert(count[tick] === queued, 'LEVELS-2: the count of a level is the length of its queue');
+      assert(groupedOrders[tick] === grouped, 'LEVELS-5: the orders of groups are counted');
+      assert(this.isOccupied(tick) === queued > 0, 'LEVELS-1: the bit is set when the queue is not empty');
+      if (queued > 0 && (best === NO_TICK || this.#isBid)) best = tick;
+      waiting += queued;
     }
     assert(this.bestTick === best, 'LEVELS-4: the best tick is the best set bit');
+    return waiting;
   }
 }
