@@ -173,7 +173,7 @@ export const MAX_EXPIRATION_SEC = 0xffff_ffff;
 
 /** Account 0 collects fees; users start at 1. */
 export const FEE_ACCOUNT = 0;
-/** Accounts that fit the shared balance cells (8 MiB of lazily committed memory). */
-export const MAX_ACCOUNTS = 1 << 20;
+/** Tables by account have memory only for accounts that exist; this bounds the addresses that they reserve. */
+export const MAX_ACCOUNTS = 1 << 26;
 /** The largest bound on the open orders of an account that can be set. */
 export const MAX_OPEN_ORDERS = 1_000_000;

@@ -33,8 +33,6 @@ import type { RowsOf, Witness } from './clusterWitness.ts';
 const KEEP_RECORDS = 50;
 /** The stores sync about this often (laterSync.ts). */
 const SYNC_MS = 1000;
-/** More than a world has. */
-const WORLD_ACCOUNTS = 64;
 /** The most turns of a start, which reads each row of its journals once. */
 const MOST_START_TURNS = 100_000;
 
@@ -236,7 +234,7 @@ export class SimMember {
   #prepareMemory(): void {
     const { shards, directory, database, name } = this.#options;
     this.#memory = {
-      balances: cleared(this.#balances, 1 + shards),
+      balances: cleared(this.#balances),
       progress: Progress.create(shards),
       replication: Replication.create(shards),
     };
@@ -511,13 +509,8 @@ export class SimMember {
   }
 }
 
-/** The cells of the few accounts that a world has, and the last cell of each row, are zero again. */
-function cleared(balances: SharedArrayBuffer, rows: number): SharedArrayBuffer {
-  const cells = balances.byteLength / 8 / rows;
-  const words = new BigInt64Array(balances);
-  for (let row = 0; row < rows; row++) {
-    words.fill(0n, row * cells, row * cells + WORLD_ACCOUNTS);
-    words[(row + 1) * cells - 1] = 0n;
-  }
+/** All cells are zero again; the first word is the number of shards. */
+function cleared(balances: SharedArrayBuffer): SharedArrayBuffer {
+  new Float64Array(balances).fill(0, 1);
   return balances;
 }

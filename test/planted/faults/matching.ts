@@ -51,9 +51,30 @@ export const MATCHING_FAULTS: readonly Fault[] = [
   {
     name: 'a reservation reads the cell and then writes it',
     file: 'shared/wire/balances.ts',
-    search: 'const found = Atomics.compareExchange(this.#cells, account, seen, seen - amount);',
-    replace: 'const found = seen; Atomics.store(this.#cells, account, seen - amount);',
+    search: 'const found = Atomics.compareExchange(this.#cells, at, seen, seen - amount);',
+    replace: 'const found = seen; Atomics.store(this.#cells, at, seen - amount);',
     caughtBy: 'test/sim/cells.test.ts',
+  },
+  {
+    name: 'cells of accounts that are 8,192 apart are one',
+    file: 'shared/wire/balances.ts',
+    search: 'return (account >>> PART_SHIFT) * this.#partWords + (account & (PART - 1));',
+    replace: 'return account & (PART - 1);',
+    caughtBy: 'test/unit/shared/wire/balances.test.ts',
+  },
+  {
+    name: 'a shard recovers balances in memory that is too short for them',
+    file: 'shared/wire/balances.ts',
+    search: 'const missing = addSafe(net, -this.#applied[this.#firstApplied + at]);',
+    replace: 'const missing = addSafe(net, -this.#applied[this.#firstApplied + this.#placeOf(account + PART)]);',
+    caughtBy: 'test/unit/shared/wire/balances.test.ts',
+  },
+  {
+    name: 'a shard that comes back forgets what it added to accounts that it has not seen since',
+    file: 'shared/wire/balances.ts',
+    search: 'Math.max(known, this.#applied[this.#touched])',
+    replace: 'known',
+    caughtBy: 'test/unit/shared/wire/balances.test.ts',
   },
   {
     name: 'a small SELL beside another one is accepted',

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { openControlDatabase } from '../../../../gateway/base/database.ts';
 import { OnlineAccounts } from '../../../../gateway/markets/onlineAccountsStore.ts';
+import { MAX_ACCOUNTS } from '../../../../shared/base/codes.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 
 const HOUR_MS = 3_600_000;
@@ -29,7 +30,7 @@ test('RULES.md 13.5: an account is counted once, however many hours it was there
 
 test('noted accounts are there after a restart, even one with a high number', () => {
   const { database, online } = open();
-  for (const account of [1, (1 << 20) - 1]) online.note(account, NOON);
+  for (const account of [1, MAX_ACCOUNTS - 1]) online.note(account, NOON);
   online.save(NOON);
   online.note(7, NOON);
   const again = new OnlineAccounts(database);

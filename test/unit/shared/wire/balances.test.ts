@@ -6,9 +6,10 @@ import { MAX_ACCOUNTS, MOVEMENT, SIDE } from '../../../../shared/base/codes.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
 import { Balances, createBalances } from '../../../../shared/wire/balances.ts';
 import { EVENT } from '../../../../shared/wire/events.ts';
-import type { Race } from '../../../support/debitRace.ts';
+import { accountOf, type Race } from '../../../support/debitRace.ts';
 import { errorKey } from '../../../support/engine.ts';
 import { EngineRig } from '../../../support/engineRig.ts';
+import { Random } from '../../../support/random.ts';
 
 for (const shards of [1, 2]) {
   describe(`what an account can spend, of ${shards} shard(s)`, () => {
@@ -36,6 +37,63 @@ for (const shards of [1, 2]) {
   });
 }
 
+describe('the memory of the cells', () => {
+  const SEED = 20;
+  const PART = 8192;
+  const accounts = [0, 1, PART - 1, PART, 2 * PART - 1, 2 * PART, 2 ** 20 - 1, 2 ** 20, 2 ** 24, 2 ** 24 + 1];
+  for (const shards of [1, 2, 3, 64]) {
+    it(`of ${shards} shard(s) is that of a Map, for any account there may be (seed ${SEED})`, () => {
+      const random = new Random(SEED + shards);
+      const memory = createBalances(shards);
+      const writers = Array.from({ length: Math.min(shards, 3) }, (_, each) => new Balances(memory, shards - 1 - each));
+      const twin = new Map<number, number>();
+      const ofWriter = writers.map(() => new Map<number, number>());
+      const all = [...accounts, MAX_ACCOUNTS - 2, MAX_ACCOUNTS - 1];
+      for (let step = 0; step < 20_000; step++) {
+        const account = all[random.below(all.length)];
+        const at = random.below(writers.length);
+        const micro = random.below(1000);
+        const available = twin.get(account) ?? 0;
+        assert.equal(writers[at].availableMicro(account), available, `account ${account} at ${step}`);
+        const isCredit = random.below(2) === 0;
+        if (isCredit) writers[at].credit(account, micro);
+        else assert.equal(writers[at].tryDebit(account, micro), micro <= available, `account ${account} at ${step}`);
+        const delta = isCredit ? micro : micro <= available ? -micro : 0;
+        twin.set(account, available + delta);
+        ofWriter[at].set(account, (ofWriter[at].get(account) ?? 0) + delta);
+      }
+      // A shard that comes back without knowing any account takes its part out, and only its own.
+      new Balances(memory, shards - 1).restore(new Float64Array(64));
+      for (const account of all) {
+        const left = (twin.get(account) ?? 0) - (ofWriter[0].get(account) ?? 0);
+        assert.equal(writers[0].availableMicro(account), left, `account ${account} without a shard`);
+      }
+      assert.throws(() => writers[0].credit(MAX_ACCOUNTS, 1), { message: /an account has a cell/ });
+    });
+  }
+
+  it('is made for what a shard recovers, over as many parts as that has', () => {
+    for (const shards of [1, 2]) {
+      const memory = createBalances(shards);
+      const netMicro = new Float64Array(4 * PART);
+      const last = 3 * PART + 1;
+      for (const account of [1, PART, last]) netMicro[account] = account;
+      new Balances(memory, shards - 1).restore(netMicro);
+      const read = new Balances(memory);
+      for (const account of [1, PART, last]) assert.equal(read.availableMicro(account), account, `account ${account}`);
+      assert.equal(read.availableMicro(last + 1), 0);
+    }
+  });
+
+  it('takes memory only for the cells that are used', () => {
+    const before = process.memoryUsage.rss();
+    const memory = createBalances(64);
+    new Balances(memory, 63).credit(MAX_ACCOUNTS - 1, 1);
+    const taken = process.memoryUsage.rss() - before;
+    assert.ok(taken < 2 ** 26, `${taken} bytes for one account, of ${memory.byteLength} reserved`);
+  });
+});
+
 describe('threads after the same last dollar', () => {
   for (const [workers, money, winners] of [
     [2, 1, 1],
@@ -53,7 +111,9 @@ describe('threads after the same last dollar', () => {
         micro,
       };
       const balances = new Balances(race.balances);
-      for (let round = 0; round < rounds; round++) balances.credit(round, micro * money + (micro - 1));
+      for (let round = 0; round < rounds; round++) {
+        balances.credit(accountOf(round), micro * money + (micro - 1));
+      }
       const url = new URL('../../../support/debitRace.ts', import.meta.url);
       const ends = Array.from({ length: workers }, (_, shard) => {
         const worker = new Worker(url, { workerData: { ...race, shard } });
@@ -61,7 +121,9 @@ describe('threads after the same last dollar', () => {
       });
       await Promise.all(ends);
       assert.deepEqual(new Set(new Int32Array(race.wins)), new Set([winners]));
-      for (let round = 0; round < rounds; round++) assert.equal(balances.availableMicro(round), micro - 1);
+      for (let round = 0; round < rounds; round++) {
+        assert.equal(balances.availableMicro(accountOf(round)), micro - 1);
+      }
     });
   }
 });
