@@ -2,11 +2,10 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from 'better-sqlite3';
-import type { JournalKey } from '../../shared/base/journalKey.ts';
 import { takeRoomBack, takeRoomsBack } from '../../shared/base/keptRoom.ts';
 import { rowsThatDiffer } from '../../shared/base/rowSums.ts';
 import { WalReserve } from '../../shared/base/walReserve.ts';
-import { type AuditKey, deriveAuditKey } from '../../shared/crypto/auditChain.ts';
+import { deriveAuditKey } from '../../shared/crypto/auditChain.ts';
 import { JOURNAL_KEY_FILE } from '../../shared/crypto/journalKeyFile.ts';
 import { MASTER_KEY_FILE, NEXT } from '../../shared/crypto/masterKey.ts';
 import { Approvals } from '../access/approvals.ts';
@@ -60,56 +59,8 @@ import { OpenOrderBoundsStore } from '../trading/openOrderBoundsStore.ts';
 import { OrderGroups } from '../trading/orderGroupsStore.ts';
 import { TradingTimeouts } from '../trading/tradingTimeoutsStore.ts';
 
-export type Control = {
-  readonly database: ControlDatabase;
-  /** Copies the file for a backup, in its state at the turn in which the promise resolves. */
-  readonly copyTo: (path: string) => Promise<void>;
-  /** Null without a cluster. */
-  readonly records: ControlRecords | null;
-  /** Rows whose checksum is wrong (shared/base/rowSums.ts), a line for each, among the rows that a start checks. */
-  readonly damagedRows: readonly string[];
-  /** Disk space that is kept for withdrawals on a full disk. */
-  readonly reserve: WalReserve;
-  /** Syncs the changes that clients request. */
-  readonly changes: LaterSync;
-  readonly platform: Platform;
-  readonly contracts: ContractStore;
-  readonly shards: number;
-  readonly journalKey: JournalKey;
-  readonly journalHeads: JournalHeads;
-  readonly adminToken: { readonly token: string; readonly isNew: boolean };
-  readonly auditKey: AuditKey;
-  readonly operators: Operators;
-  readonly approvals: Approvals;
-  readonly accounts: Accounts;
-  readonly accountStates: AccountStates;
-  readonly nonceFloors: NonceFloors;
-  readonly keys: ApiKeys;
-  readonly identities: Identities;
-  readonly sessionKeys: SessionKeys;
-  readonly sessionSecret: Buffer;
-  readonly sessions: SessionStore;
-  readonly catalog: Catalog;
-  readonly liveScores: LiveScores;
-  readonly indications: Indications;
-  readonly movements: Movements;
-  readonly rebateRates: RebateRates;
-  readonly armedSwitches: ArmedSwitches;
-  readonly tradingTimeouts: TradingTimeouts;
-  readonly orderGroups: OrderGroups;
-  readonly openOrderBounds: OpenOrderBoundsStore;
-  readonly publicProfiles: PublicProfiles;
-  readonly claimMarks: ClaimMarks;
-  readonly notices: Notices;
-  readonly readMarks: ReadMarks;
-  readonly achievements: Achievements;
-  readonly onlineAccounts: OnlineAccounts;
-  readonly fiatSessions: FiatSessions;
-  readonly fiatStatements: FiatStatements;
-  readonly fiatTransfers: FiatTransfers;
-  readonly fiatWebhooks: FiatWebhooks;
-  readonly railTransactions: RailTransactions;
-};
+/** The file with its stores. */
+export type Control = ReturnType<typeof openStores>;
 
 /** SQLite copies the WAL into the file whenever the WAL has reached this size. */
 const WAL_CYCLE_BYTES = 1000 * 4096;
@@ -144,9 +95,9 @@ export function openControl(config: Config, cluster: Cluster = null, onTorn?: (t
   }
 }
 
-function openStores(config: Config, cluster: Cluster, raw: Database, path: string): Control {
+function openStores(config: Config, cluster: Cluster, raw: Database, path: string) {
   const records = cluster === null ? null : new ControlRecords(raw, cluster.isFollowing);
-  const database = records?.database ?? raw;
+  const database: ControlDatabase = records?.database ?? raw;
   const options = { reserveBytes: config.journalReserveBytes, cycleBytes: WAL_CYCLE_BYTES };
   const reserve = new WalReserve(raw, path, options);
   const changes = new LaterSync({ database: raw, walPath: `${path}-wal` });
@@ -166,16 +117,14 @@ function openStores(config: Config, cluster: Cluster, raw: Database, path: strin
   const accounts = new Accounts(database, changes);
   const idOf = (account: number): string => accounts.idOf(account);
   const pseudonyms = new Pseudonyms(openPseudonymSecret(masterKey, platform), platform.floors);
-  const control: Control = {
+  const control = {
     database,
-    copyTo: (path) => copyControl(raw, path),
-    records,
+    /** Copies the file for a backup, in its state at the turn in which the promise resolves. */
+    copyTo: (path: string) => copyControl(raw, path),
+    /** Rows whose checksum is wrong (shared/base/rowSums.ts), a line for each, among the rows that a start checks. */
     damagedRows: rowsThatDiffer(raw, MOST_CHECKED_ROWS),
-    reserve,
-    changes,
-    platform,
-    contracts,
-    ...{ shards, journalKey },
+    // `records` is null without a cluster, and `reserve` is disk space for withdrawals on a full disk.
+    ...{ records, reserve, changes, platform, contracts, shards, journalKey },
     journalHeads: new JournalHeads(platform, masterKey, shards, areNew),
     adminToken: openAdminToken(config, masterKey, platform),
     auditKey: deriveAuditKey(masterKey),

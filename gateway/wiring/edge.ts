@@ -17,10 +17,8 @@ import type { FrontImage } from '../front/threadOptions.ts';
 import type { FrontThreads } from '../front/threads.ts';
 import { BadSignatures } from '../http/badSignatures.ts';
 import { Cors } from '../http/cors.ts';
-import { TextsInTurns } from '../http/pieces.ts';
 import type { Route } from '../http/route.ts';
 import { HttpServer } from '../http/server.ts';
-import { SharedAnswers } from '../http/sharedAnswers.ts';
 import { AlertTest } from '../operator/alertTest.ts';
 import { BackupRuns } from '../operator/backupRuns.ts';
 import { boundsOf, memoryLimitBytes } from '../operator/bounds.ts';
@@ -39,7 +37,6 @@ import { statsOf } from '../operator/stats.ts';
 import { Answers } from '../shardlink/answers.ts';
 import { IdempotencyStage } from '../shardlink/idempotencyStage.ts';
 import { KeysInFlight } from '../shardlink/keysInFlight.ts';
-import { SettlementFacts } from '../shardlink/settlementFacts.ts';
 import { STREAM_PATH } from '../stream/limits.ts';
 import { Stream } from '../stream/stream.ts';
 import { PageFiles } from '../web/pageFiles.ts';
@@ -333,53 +330,20 @@ export class Edge {
   }
 
   #routes(): Route[] {
-    const { config, clock, log, stores, trading, feed, settlement, onError } = this.#options;
-    const { control, views, queries, volumes } = stores;
+    const { config, stores } = this.#options;
     const isDemoDirectory = isDemo(config, stores.isNew);
-    const { marketCommands, funding, restrictions, groups, engine, deadMansSwitch, deployment, rotation, fourEyes } =
-      trading;
     return routeTable({
-      config,
-      clock,
-      log,
-      control,
-      audit: stores.audit,
-      ...{ marketCommands, stages: trading.stages },
-      ...{ terms: trading.terms, catalogueImport: trading.catalogueImport },
-      funding,
-      restrictions,
-      groups,
-      views,
-      engine,
-      queries,
-      volumes,
-      sharedAnswers: new SharedAnswers(clock, undefined, this.#options.member),
+      ...this.#options,
+      ...{ stream: this.stream, userSessions: this.userSessions, fiatParts: this.fiatParts },
+      ...{ limiter: this.#limiter, badSignatures: this.#badSignatures },
+      ...{ drills: this.#drills, alertTest: this.#alertTest, backupRuns: this.#backupRuns },
       isDemo: isDemoDirectory,
       pageFiles: new PageFiles({ isDemo: isDemoDirectory, providers: config.oidc.map(({ name }) => name) }),
-      texts: new TextsInTurns(() => trading.link.inFlight > 0),
-      progress: stores.progress,
-      ...{ stream: this.stream, tickers: trading.feeds.summaries.tickers.texts },
-      userSessions: this.userSessions,
-      fiatParts: this.fiatParts,
-      limiter: this.#limiter,
-      badSignatures: this.#badSignatures,
-      deadMansSwitch,
-      rotation,
-      deployment,
-      fourEyes,
-      failedTrades: trading.failedTrades,
-      ...{ drills: this.#drills, alertTest: this.#alertTest, backupRuns: this.#backupRuns },
-      feed,
       metrics: () => this.#metrics,
       operations: () => this.#operations,
       stats: () => this.stats(),
       readiness: () => this.#readiness(),
-      role: () => this.#options.member?.fields ?? {},
-      cluster: this.#options.cluster,
-      settlement: settlement.port,
-      settlementFacts: new SettlementFacts(settlement.port),
       isDiskLow: () => this.disk.isLow,
-      onError,
     });
   }
 }
