@@ -13,7 +13,6 @@ const MARKET = { market: { description: MARKET_WORDS } } as const;
 const balances = command({
   name: 'balances',
   summary: 'Show USDC and tokens, available and reserved by open orders',
-  access: 'account',
   examples: ['balances', 'balances --json'],
   json: 'the answer of GET /v1/user/balances',
   run: async (context) => {
@@ -37,7 +36,6 @@ const balances = command({
 const positions = command({
   name: 'positions',
   summary: 'List positions: tokens, average price, realized gain',
-  access: 'account',
   options: { market: { value: 'market', description: 'only in this market' }, ...PAGE_OPTIONS },
   examples: ['positions', 'positions --market MARKET --json'],
   json: 'the answer of GET /v1/user/positions',
@@ -62,7 +60,6 @@ const positions = command({
 const portfolio = command({
   name: 'portfolio',
   summary: 'Show the money, the gain of the last 24 hours and what can be claimed',
-  access: 'account',
   examples: ['portfolio', 'portfolio --json'],
   json: '`{pnl_24h, balances, positions, redeemable}`: the answers of the four routes',
   run: async (context) => {
@@ -90,7 +87,6 @@ const portfolio = command({
 const activity = command({
   name: 'activity',
   summary: 'List what happened to your orders, the newest first',
-  access: 'account',
   options: {
     market: { value: 'market', description: 'only in this market' },
     type: { value: 'name', description: 'only this kind', choices: ['fill', 'placed', 'cancelled', 'expired'] },
@@ -123,7 +119,6 @@ const activity = command({
 const funds = command({
   name: 'funds',
   summary: 'List deposits, withdrawals, splits, merges, their fees and payouts',
-  access: 'account',
   options: {
     limit: PAGE_OPTIONS.limit,
     offset: { value: 'number', description: 'how many to leave out, the newest first' },
@@ -147,7 +142,6 @@ const funds = command({
 const statement = command({
   name: 'statement',
   summary: 'Print everything that changed the balances in a period',
-  access: 'account',
   options: {
     from: { value: 'time', description: 'the start, of the account unless given' },
     to: { value: 'time', description: 'the end, now unless given' },
@@ -191,7 +185,6 @@ const statement = command({
 const claim = command({
   name: 'claim',
   summary: 'Exchange the tokens of a decided market for their payout',
-  access: 'account',
   arguments: { market: { description: MARKET_WORDS, optional: true } },
   options: { all: { description: 'of every market that pays something' } },
   examples: ['claim MARKET', 'claim --all'],
@@ -211,7 +204,6 @@ const limits = command({
   name: 'limits',
   summary: 'Show what is left of the limits of your key or session',
   details: 'Limits that nothing was taken from are not shown, unless --all is given.',
-  access: 'account',
   options: { all: { description: 'of every route, also where all is left' } },
   examples: ['limits', 'limits --all --json'],
   json: 'the answer of GET /v1/rate-limits',
@@ -238,7 +230,6 @@ const conversions = (['split', 'merge'] as const).map((name) =>
   command({
     name,
     summary: name === 'split' ? 'Turn USDC into as many Yes and No tokens' : 'Turn Yes and No tokens back into USDC',
-    access: 'account',
     arguments: { ...MARKET, amount: { description: 'how many, in USDC: 10' } },
     options: {
       'idempotency-key': { value: 'uuid', description: 'a repeat with the same key gets the answer of the first' },
@@ -259,7 +250,6 @@ export const NOTIFICATIONS = [
   command({
     name: 'notifications list',
     summary: 'List notifications, the newest first',
-    access: 'account',
     options: PAGE_OPTIONS,
     examples: ['notifications list', 'notifications list --limit 5 --json'],
     json: 'the answer of GET /v1/notifications',
@@ -277,7 +267,6 @@ export const NOTIFICATIONS = [
   command({
     name: 'notifications read',
     summary: 'Mark a notification as read, or all of them',
-    access: 'account',
     arguments: { id: { description: 'the id of the notification; all unless given', optional: true } },
     examples: ['notifications read', 'notifications read 0190a0b0-…'],
     json: 'the answer of POST /v1/notifications/{id}/read or mark-all-read',

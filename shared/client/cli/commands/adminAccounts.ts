@@ -16,7 +16,6 @@ export const ADMIN_ACCOUNTS = [
   command({
     name: 'admin accounts list',
     summary: 'List accounts, the oldest first',
-    access: 'operator',
     options: PAGE_OPTIONS,
     examples: ['admin accounts list --limit 100'],
     json: 'the answer of GET /admin/users',
@@ -33,7 +32,6 @@ export const ADMIN_ACCOUNTS = [
   command({
     name: 'admin accounts create',
     summary: 'Make an account',
-    access: 'operator',
     options: {
       wallet: { value: 'address', description: 'its first wallet' },
       name: { value: 'text', description: 'the name that is shown' },
@@ -56,7 +54,6 @@ export const ADMIN_ACCOUNTS = [
     name: 'admin accounts state',
     summary: 'Let an account trade, only reduce its positions, or freeze it',
     details: 'Open orders that the state forbids are cancelled.',
-    access: 'operator',
     arguments: { ...USER, state: { description: 'the state', choices: ['active', 'close_only', 'frozen'] } },
     examples: ['admin accounts state 0190a0b0-… frozen'],
     json: 'the answer of PUT /admin/users/{id}/state',
@@ -68,7 +65,6 @@ export const ADMIN_ACCOUNTS = [
   command({
     name: 'admin accounts wallet',
     summary: 'Add a wallet to an account',
-    access: 'operator',
     arguments: { ...USER, address: { description: 'the address of the wallet' } },
     examples: ['admin accounts wallet 0190a0b0-… 0x…'],
     json: 'the answer of POST /admin/users/{id}/wallets',
@@ -78,7 +74,6 @@ export const ADMIN_ACCOUNTS = [
   command({
     name: 'admin accounts end-sessions',
     summary: 'End all sessions of an account',
-    access: 'operator',
     arguments: USER,
     examples: ['admin accounts end-sessions 0190a0b0-…'],
     json: 'the answer of DELETE /admin/users/{id}/sessions',
@@ -95,7 +90,6 @@ export const ADMIN_ACCOUNTS = [
         name === 'deposit'
           ? 'Give a --reference: then the same command may be repeated safely.'
           : 'Large amounts need a second operator: the exit code is 1 then, and the id of the approval is printed.',
-      access: 'operator',
       arguments: MONEY,
       options: REFERENCE,
       examples: [`admin ${name} 0190a0b0-… 100 --reference "wire 17"`],

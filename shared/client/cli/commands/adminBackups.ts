@@ -15,7 +15,6 @@ export const ADMIN_BACKUPS = [
     summary: 'Make a backup of the data directory, and follow it to its end; exit code 1 if it fails',
     details:
       'The exchange makes it into the folder that its setting BACKUP_TARGET names. Ctrl-C ends the watching alone.',
-    access: 'operator',
     options: {
       rate: { value: 'MB', description: 'megabytes a second that are read at most; 0: no limit' },
       detach: { description: 'do not wait for the end' },
@@ -35,8 +34,6 @@ export const ADMIN_BACKUPS = [
   command({
     name: 'admin backups',
     summary: 'Show the backup that is under way, and how the last ones and the drills ended',
-    access: 'operator',
-    examples: ['admin backups'],
     json: 'the answer of GET /admin/platform/backup',
     run: async (context) => {
       const report = await context.admin().backups();

@@ -15,7 +15,6 @@ export const ADMIN_FIAT = [
     details:
       'Without --file the exchange asks the provider. A file is CSV without quotes and has the whole day, with these ' +
       `columns: ${HEADER}. A status is settled, refunded or charged_back. It may be repeated.`,
-    access: 'operator',
     options: {
       provider: { value: 'name', description: 'whose statement it is', fallback: 'coinbase' },
       day: { value: 'date', description: 'in UTC; yesterday unless it is given' },
@@ -35,7 +34,6 @@ export const ADMIN_FIAT = [
   command({
     name: 'admin fiat differences',
     summary: 'List what does not agree between statements and sessions, and what accounts owe; the newest first',
-    access: 'operator',
     options: {
       all: { description: 'the closed ones too' },
       limit: { value: 'number', description: 'how many, up to 100', fallback: '50' },
@@ -53,7 +51,6 @@ export const ADMIN_FIAT = [
   command({
     name: 'admin fiat close',
     summary: 'Close a difference that is cleared up, with a note of how',
-    access: 'operator',
     arguments: { id: { description: 'the number of the difference' }, note: { description: 'how it was cleared up' } },
     examples: ['admin fiat close 7 "the provider has paid it back"'],
     json: 'the answer of POST /admin/fiat/differences/{id}/close',

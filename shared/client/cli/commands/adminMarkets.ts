@@ -24,7 +24,6 @@ export const ADMIN_MARKETS = [
     name: 'admin markets create',
     summary: 'Make a market',
     details: 'Everything that the options do not have is given with --file, the body of POST /admin/markets.',
-    access: 'operator',
     options: {
       title: { value: 'text', description: 'the question' },
       description: { value: 'text', description: 'when it is Yes' },
@@ -53,7 +52,6 @@ export const ADMIN_MARKETS = [
     name: 'admin markets update',
     summary: 'Change a market with the body of PATCH /admin/markets/{id}',
     details: 'What people rely on who have bought needs a second operator where there is one, as resolving does.',
-    access: 'operator',
     arguments: MARKET,
     options: { file: { ...FILE.file, required: true } },
     examples: ['admin markets update MARKET --file change.json'],
@@ -72,7 +70,6 @@ export const ADMIN_MARKETS = [
     command({
       name: `admin markets ${name}`,
       summary,
-      access: 'operator',
       arguments: MARKET,
       examples: [`admin markets ${name} MARKET`],
       json: 'the answer of PATCH /admin/markets/{id}',
@@ -84,7 +81,6 @@ export const ADMIN_MARKETS = [
     name: 'admin markets resolve',
     summary: 'Decide a market; its open orders are cancelled and holders may claim',
     details: 'Large markets need a second operator: the exit code is 1 then, and the id of the approval is printed.',
-    access: 'operator',
     arguments: MARKET,
     options: { outcome: { ...OUTCOME_OPTION, description: 'what has won: yes, no or its name' }, ...PAYOUTS },
     examples: ['admin markets resolve MARKET --outcome yes', 'admin markets resolve MARKET --payouts 0.5,0.5'],
@@ -102,7 +98,6 @@ export const ADMIN_MARKETS = [
   command({
     name: 'admin markets cancel',
     summary: 'End a market without an answer: every token pays half a USDC, or --payouts',
-    access: 'operator',
     arguments: MARKET,
     options: PAYOUTS,
     examples: ['admin markets cancel MARKET'],
@@ -115,7 +110,6 @@ export const ADMIN_MARKETS = [
   command({
     name: 'admin markets settle',
     summary: 'Pay every holder of a decided market that has not claimed',
-    access: 'operator',
     arguments: MARKET,
     examples: ['admin markets settle MARKET'],
     json: 'the answer of POST /admin/markets/{id}/settle',
@@ -125,7 +119,6 @@ export const ADMIN_MARKETS = [
   command({
     name: 'admin markets deploy',
     summary: 'Deploy a market, also one whose deployment was given up',
-    access: 'operator',
     arguments: MARKET,
     examples: ['admin markets deploy MARKET'],
     json: 'the answer of POST /admin/markets/{id}/deploy',
@@ -137,7 +130,6 @@ export const ADMIN_MARKETS = [
   command({
     name: 'admin events create',
     summary: 'Make an event, to which markets then belong',
-    access: 'operator',
     options: {
       title: { value: 'text', description: 'the title' },
       slug: { value: 'name', description: 'its name in addresses' },
@@ -166,7 +158,6 @@ export const ADMIN_MARKETS = [
       summary:
         name === 'import' ? 'Send events and markets, a line of JSON each' : 'Write all events and markets to a file',
       details: 'What is there already stays as it is, so after an interruption the same command goes on.',
-      access: 'operator',
       arguments: { file: { description: '- for standard input or output', file: true } },
       examples: [`admin catalogue ${name} catalogue.ndjson`],
       json: 'the same as without: counts, or the lines themselves',

@@ -19,8 +19,6 @@ export const ADMIN_PLATFORM = [
   command({
     name: 'admin status',
     summary: 'Show the state of the exchange: paused, stage, drills, disk, shards, contracts',
-    access: 'operator',
-    examples: ['admin status'],
     json: 'the answer of GET /admin/platform',
     run: async (context) => {
       const answer = await context.admin().platform();
@@ -41,8 +39,6 @@ export const ADMIN_PLATFORM = [
   command({
     name: 'admin pause',
     summary: 'Pause all trading; cancels still work',
-    access: 'operator',
-    examples: ['admin pause'],
     json: 'the answer of POST /admin/platform/pause',
     run: async (context) => {
       const answer = await context.admin().pause();
@@ -52,7 +48,6 @@ export const ADMIN_PLATFORM = [
   command({
     name: 'admin resume',
     summary: 'Resume trading, at once or in stages',
-    access: 'operator',
     options: { stage: { value: 'stage', description: 'first step every market to this stage', choices: HALTED } },
     examples: ['admin resume', 'admin resume --stage cancel-only'],
     json: 'the answer of POST /admin/platform/resume',
@@ -66,7 +61,6 @@ export const ADMIN_PLATFORM = [
     name: 'admin stage',
     summary: 'Step all markets, those of an event or one to another stage after a halt',
     details: 'In cancel-only a market takes cancels alone, in post-only also orders that do not cross.',
-    access: 'operator',
     arguments: { stage: { description: 'the stage to step to', choices: STAGES } },
     options: {
       from: { value: 'stage', description: 'the stage it is in; needed for a step to a looser one', choices: STAGES },
@@ -90,8 +84,6 @@ export const ADMIN_PLATFORM = [
   command({
     name: 'admin ledger',
     summary: 'Add up the money of the exchange; exit code 1 if it does not close, or differs from the chain',
-    access: 'operator',
-    examples: ['admin ledger'],
     json: 'the answer of GET /admin/ledger',
     run: async (context) => {
       const answer = await context.admin().ledger();
@@ -110,7 +102,6 @@ export const ADMIN_PLATFORM = [
   command({
     name: 'admin metrics',
     summary: 'Print the metrics, all or those whose name has a word in it',
-    access: 'operator',
     arguments: { word: { description: 'a part of the name: disk', optional: true } },
     examples: ['admin metrics', 'admin metrics lag'],
     json: 'a list of lines in the text format of Prometheus',
@@ -125,7 +116,6 @@ export const ADMIN_PLATFORM = [
   command({
     name: 'admin drill',
     summary: 'Let placing be refused with an error, so that clients can practise it',
-    access: 'operator',
     arguments: {
       refusal: { description: 'the error', choices: DRILLS },
       state: { description: 'on or off', choices: ['on', 'off'] },
@@ -140,8 +130,6 @@ export const ADMIN_PLATFORM = [
   command({
     name: 'admin alert test',
     summary: 'Let an alert ring, to see that it reaches the person on call',
-    access: 'operator',
-    examples: ['admin alert test'],
     json: 'the answer of POST /admin/platform/alert-test',
     run: async (context) => {
       const answer = await context.admin().testAlert();
@@ -152,9 +140,7 @@ export const ADMIN_PLATFORM = [
   command({
     name: 'admin approvals list',
     summary: 'List changes that wait for a second operator, or were decided by one',
-    access: 'operator',
     options: PAGE_OPTIONS,
-    examples: ['admin approvals list'],
     json: 'the answer of GET /admin/approvals',
     run: async (context, { limit, cursor }) => {
       const query = { limit: optionalNumber('limit', limit), cursor: optionalNumber('cursor', cursor) };
@@ -174,7 +160,6 @@ export const ADMIN_PLATFORM = [
   command({
     name: 'admin approvals show',
     summary: 'Show what is carried out when it is approved, complete',
-    access: 'operator',
     arguments: ID,
     examples: ['admin approvals show 0190a0b0-…'],
     json: 'the answer of GET /admin/approvals/{id}',
@@ -187,7 +172,6 @@ export const ADMIN_PLATFORM = [
     command({
       name: `admin approvals ${name}`,
       summary: name === 'approve' ? 'Carry out what another operator has asked for' : 'Refuse what another asked for',
-      access: 'operator',
       arguments: ID,
       examples: [`admin approvals ${name} 0190a0b0-…`],
       json: `the answer of POST /admin/approvals/{id}/${name}`,
@@ -201,7 +185,6 @@ export const ADMIN_PLATFORM = [
   command({
     name: 'admin audit',
     summary: 'List what operators have changed, the newest first',
-    access: 'operator',
     options: {
       operator: { value: 'name', description: 'only of this operator' },
       path: { value: 'start', description: 'only routes that begin so: /admin/users' },
@@ -228,8 +211,6 @@ export const ADMIN_PLATFORM = [
   command({
     name: 'admin operators list',
     summary: 'List the operators and their roles',
-    access: 'operator',
-    examples: ['admin operators list'],
     json: 'the answer of GET /admin/operators',
     run: async (context) => {
       const answer = await context.admin().operators();
@@ -246,7 +227,6 @@ export const ADMIN_PLATFORM = [
   command({
     name: 'admin operators create',
     summary: 'Make an operator; the token is shown this once',
-    access: 'operator',
     arguments: { name: { description: 'a word: ada' } },
     options: {
       roles: { value: 'names', description: 'what it may do', choices: ROLES, many: true, required: true },
@@ -277,7 +257,6 @@ export const ADMIN_PLATFORM = [
   command({
     name: 'admin operators revoke',
     summary: 'Revoke an operator at once',
-    access: 'operator',
     arguments: { id: { description: 'the id of the operator' } },
     examples: ['admin operators revoke opr_…'],
     json: 'the answer of DELETE /admin/operators/{id}',

@@ -10,9 +10,7 @@ export const ADMIN_SETTLEMENT = [
   command({
     name: 'admin trades failed',
     summary: 'List trades that the contract refuses for good, the oldest first',
-    access: 'operator',
     options: PAGE_OPTIONS,
-    examples: ['admin trades failed'],
     json: 'the answer of GET /admin/settlement/failed',
     run: async (context, { limit, cursor }) => {
       const query = { limit: optionalNumber('limit', limit), cursor: optionalNumber('cursor', cursor) };
@@ -32,7 +30,6 @@ export const ADMIN_SETTLEMENT = [
   command({
     name: 'admin trades retry',
     summary: 'Have a failed trade sent again, once its cause is mended',
-    access: 'operator',
     arguments: TRADE,
     examples: ['admin trades retry 0190a0b0-…'],
     json: 'the answer of POST /admin/settlement/trades/{id}/retry',
@@ -44,7 +41,6 @@ export const ADMIN_SETTLEMENT = [
   command({
     name: 'admin trades unwind',
     summary: 'Undo a failed trade in the ledger, for both sides',
-    access: 'operator',
     arguments: TRADE,
     examples: ['admin trades unwind 0190a0b0-…'],
     json: 'the answer of POST /admin/settlement/trades/{id}/unwind',
@@ -56,9 +52,7 @@ export const ADMIN_SETTLEMENT = [
   command({
     name: 'admin money',
     summary: 'List money that has moved on the chain and that the ledger does not have yet',
-    access: 'operator',
     options: { limit: PAGE_OPTIONS.limit, offset: { value: 'number', description: 'how many to leave out' } },
-    examples: ['admin money'],
     json: 'the answer of GET /admin/settlement/money',
     run: async (context, { limit, offset }) => {
       const query = { limit: optionalNumber('limit', limit), offset: optionalNumber('offset', offset) };

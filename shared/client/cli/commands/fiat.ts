@@ -18,7 +18,6 @@ export const FIAT = [
     name: 'fiat in',
     summary: 'Begin to turn money of a bank into USDC, at the provider page that it prints',
     details: 'The account is credited when the USDC has arrived; `fiat show` says how far it is.',
-    access: 'account',
     arguments: { amount: AMOUNT },
     options: { ...NEW, method: { value: 'name', description: 'how it is paid, in the words of the provider' } },
     examples: ['fiat in 25', 'fiat in'],
@@ -36,7 +35,6 @@ export const FIAT = [
     details:
       'Agree to the sale at the provider, then `fiat sign` sends the USDC. A sign-in that is older than ten minutes ' +
       'needs `wallet step-up` first.',
-    access: 'account',
     arguments: { amount: AMOUNT },
     options: { ...NEW, method: { value: 'name', description: 'how it is paid out, in the words of the provider' } },
     examples: ['fiat out 10'],
@@ -51,7 +49,6 @@ export const FIAT = [
   command({
     name: 'fiat list',
     summary: 'List the sessions of the account, the newest first',
-    access: 'account',
     options: {
       kind: { value: 'kind', description: 'only these', choices: ['onramp', 'offramp'] },
       status: { value: 'status', description: 'only these', choices: FIAT_STATUSES },
@@ -71,7 +68,6 @@ export const FIAT = [
   command({
     name: 'fiat show',
     summary: 'Show a session: how far it is, and what is to be done',
-    access: 'account',
     arguments: ID,
     examples: ['fiat show 01a2…'],
     json: '`{session, transfer}`: the record, and of an off-ramp the answer of GET …/transfer, or null',
@@ -85,7 +81,6 @@ export const FIAT = [
   command({
     name: 'fiat launch',
     summary: 'Print another address of the provider page: each is good once, and not for long',
-    access: 'account',
     arguments: ID,
     examples: ['fiat launch 01a2…'],
     json: 'the answer of POST …/launch-token',
@@ -112,7 +107,6 @@ export const FIAT = [
   command({
     name: 'fiat retry',
     summary: 'Send a signed transfer again, where `fiat show` says that it may be',
-    access: 'account',
     arguments: ID,
     examples: ['fiat retry 01a2…'],
     json: 'the answer of POST …/transfer/submit',
@@ -126,7 +120,6 @@ export const FIAT = [
   command({
     name: 'fiat back',
     summary: 'Say that you are back from the provider of an on-ramp, so that it is asked at once',
-    access: 'account',
     arguments: ID,
     examples: ['fiat back 01a2…'],
     json: 'the answer of POST …/complete',
@@ -138,7 +131,6 @@ export const FIAT = [
   command({
     name: 'fiat cancel',
     summary: 'End an off-ramp that is not signed yet',
-    access: 'account',
     arguments: ID,
     examples: ['fiat cancel 01a2…'],
     json: 'the answer of POST …/cancel',

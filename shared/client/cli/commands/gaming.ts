@@ -11,8 +11,6 @@ export const TIMEOUTS = [
   command({
     name: 'timeout show',
     summary: 'Show the trading timeout in force',
-    access: 'account',
-    examples: ['timeout show'],
     json: 'the answer of GET /v1/user/rg/timeout: the timeout, or null',
     run: async (context) => {
       const answer = await (await context.client()).gaming.timeout();
@@ -23,7 +21,6 @@ export const TIMEOUTS = [
   command({
     name: 'timeout start',
     summary: 'Stop yourself from trading for a while; risk may still be reduced',
-    access: 'account',
     arguments: {
       length: { description: 'how long', choices: ['24h', '7d', '30d', 'custom'] },
     },
@@ -41,8 +38,6 @@ export const TIMEOUTS = [
   command({
     name: 'timeout cancel',
     summary: 'End the trading timeout',
-    access: 'account',
-    examples: ['timeout cancel'],
     json: 'the answer of POST /v1/user/rg/timeout/cancel',
     run: async (context) => {
       const answer = await (await context.client()).gaming.cancelTimeout();
@@ -55,8 +50,6 @@ export const REMINDERS = [
   command({
     name: 'reminders show',
     summary: 'Show the reminders that you have asked for',
-    access: 'account',
-    examples: ['reminders show'],
     json: 'the answer of GET /v1/user/rg/preferences',
     run: async (context) => {
       const answer = await (await context.client()).gaming.preferences();
@@ -66,7 +59,6 @@ export const REMINDERS = [
   command({
     name: 'reminders set',
     summary: 'Change the reminders; what is left out stays as it is',
-    access: 'account',
     options: {
       'reality-check': {
         value: 'minutes',

@@ -107,7 +107,6 @@ export const KEYS = [
     name: 'keys tiers',
     summary: 'List the tiers of keys, and their limits',
     access: 'anyone',
-    examples: ['keys tiers'],
     json: '`[{tier, requests_per_second}]`: for each endpoint by itself',
     run: async () => {
       const value = TIER_NAMES.map((tier) => ({ tier, requests_per_second: TIER_REQUESTS_PER_SECOND[tier] }));

@@ -148,7 +148,6 @@ export const MARKETS = [
     name: 'markets categories',
     summary: 'List the categories, and how many markets there are',
     access: 'anyone',
-    examples: ['markets categories'],
     json: 'the answer of GET /v1/markets/metadata',
     run: async (context) => {
       const answer = await (await context.reader()).marketsMetadata();

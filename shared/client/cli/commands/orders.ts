@@ -22,7 +22,6 @@ const HASH_FORM = /^0x[0-9a-fA-F]{64}$/;
 const order = command({
   name: 'order',
   summary: 'Show one order and its queue position',
-  access: 'account',
   arguments: { hash: { description: 'the order hash' } },
   examples: ['order 0x…', 'order 0x… --json'],
   json: 'the answer of GET /v1/orders/{hash}, with `queue` (GET /v1/orders/{hash}/queue) while it is open',
@@ -60,7 +59,6 @@ const order = command({
 const orders = command({
   name: 'orders',
   summary: 'List orders: all of them, or the open ones of a market',
-  access: 'account',
   options: {
     market: { value: 'market', description: 'only the open orders of this market, oldest first' },
     open: { description: 'only open orders' },
@@ -91,7 +89,6 @@ const orders = command({
 const trades = command({
   name: 'trades',
   summary: 'List your trades, the newest first',
-  access: 'account',
   options: {
     market: { value: 'market', description: 'only of this market' },
     since: { value: 'time', description: 'since then' },
@@ -122,7 +119,6 @@ const cancel = command({
   name: 'cancel',
   summary: 'Cancel orders: by hash, of a market, or all',
   details: 'Cancels work while the exchange is paused and when placing is limited. --all ends those of other keys too.',
-  access: 'account',
   arguments: { hashes: { description: 'order hashes', optional: true, many: true } },
   options: {
     market: { value: 'market', description: 'all open orders of this market' },
@@ -164,7 +160,6 @@ const heartbeat = command({
   details:
     'The exchange cancels all open orders of the account, those of other keys too, when 15 seconds pass without one. ' +
     '--every keeps sending.',
-  access: 'account',
   options: { every: { value: 'seconds', description: 'send one so often until Ctrl-C; at most 10' } },
   examples: ['heartbeat', 'heartbeat --every 5'],
   json: 'the answer of POST /v1/orders/heartbeat; with --every one on each line',
@@ -182,8 +177,6 @@ const groups = [
   command({
     name: 'groups list',
     summary: 'List the order groups and how much each has filled',
-    access: 'account',
-    examples: ['groups list'],
     json: 'the answer of GET /v1/user/order-groups',
     run: async (context) => {
       const answer = await (await context.client()).orderGroups();
@@ -200,7 +193,6 @@ const groups = [
   command({
     name: 'groups set',
     summary: 'Limit how many tokens the orders of a group may fill within a time',
-    access: 'account',
     arguments: { name: { description: 'the name of the group' } },
     options: {
       seconds: { value: 'number', description: 'the window', required: true },
@@ -220,7 +212,6 @@ const groups = [
   command({
     name: 'groups reset',
     summary: 'Accept orders of a tripped group again',
-    access: 'account',
     arguments: { name: { description: 'the name of the group' } },
     examples: ['groups reset quotes'],
     json: 'the answer of POST /v1/user/order-groups/{name}/reset',

@@ -147,7 +147,6 @@ async function ask({ terminal }: Context, ...questions: readonly string[]): Prom
 const whoami = command({
   name: 'whoami',
   summary: 'Show the account, its wallets and how it is signed in',
-  access: 'account',
   examples: ['whoami', 'whoami --json'],
   json: 'the answer of GET /v1/user/profile',
   run: async (context) => {
@@ -170,7 +169,6 @@ const logout = command({
   name: 'logout',
   summary: 'End the session, or forget the API key of the profile',
   details: 'A key that is forgotten here stays valid until an operator revokes it.',
-  access: 'account',
   options: { all: { description: 'end all sessions of the account, on every device' } },
   examples: ['logout', 'logout --all', 'logout --profile main'],
   json: '`{base_url, profile}`',
@@ -200,8 +198,6 @@ export const SESSIONS = [
   command({
     name: 'sessions list',
     summary: 'List the sessions of the account that are in force',
-    access: 'account',
-    examples: ['sessions list'],
     json: 'the answer of GET /v1/auth/sessions',
     run: async (context) => {
       const answer = await (await context.client()).sessions.list();
@@ -212,7 +208,6 @@ export const SESSIONS = [
   command({
     name: 'sessions end',
     summary: 'End a session of the account',
-    access: 'account',
     arguments: { id: { description: 'as `sessions list` shows it' } },
     examples: ['sessions end 0190a0b0-…'],
     json: 'the answer of DELETE /v1/auth/sessions/{id}',
@@ -228,7 +223,6 @@ export const PROFILES = [
     name: 'profile list',
     summary: 'List the profiles: exchanges with what is kept for them',
     access: 'anyone',
-    examples: ['profile list'],
     json: '`{current, path, profiles: [{name, base_url, sign_in, api_key, wallet, operator}]}` without secrets',
     run: async ({ access }) => {
       const { current, profiles } = access.profiles;

@@ -18,8 +18,6 @@ export const WALLETS = [
   command({
     name: 'wallet list',
     summary: 'List the wallets of the account and who may sign for them',
-    access: 'account',
-    examples: ['wallet list'],
     json: '`[{address, delegates}]`: the answers of GET /v1/wallets/{address}/delegates',
     run: async (context) => {
       const client = await context.client();
@@ -35,7 +33,6 @@ export const WALLETS = [
     details:
       `The private key of the new wallet is ${NEW_WALLET} in the environment, on standard input, or typed unseen; it ` +
       'signs a message and is not kept. A session that is older than ten minutes needs `wallet step-up` first.',
-    access: 'account',
     options: STDIN,
     examples: ['wallet link', 'wallet link --stdin < new-wallet.key'],
     json: 'the answer of POST /v1/wallets/link',
@@ -49,7 +46,6 @@ export const WALLETS = [
   command({
     name: 'wallet unlink',
     summary: 'Take a wallet away; its open orders are cancelled',
-    access: 'account',
     arguments: ADDRESS,
     examples: ['wallet unlink 0x…'],
     json: 'the answer of DELETE /v1/wallets/{address}',
@@ -88,7 +84,6 @@ export const WALLETS = [
     details:
       'Raises the floor under the nonces of its orders by one, or to --floor: orders that are signed with a lower ' +
       'nonce are refused for ever, also those of its delegates. Orders of this program have the floor as nonce.',
-    access: 'account',
     arguments: ADDRESS,
     options: { floor: { value: 'nonce', description: 'the least nonce that still counts' } },
     examples: ['wallet cancel-signed 0x…', 'wallet cancel-signed 0x… --floor 1000'],
@@ -108,7 +103,6 @@ export const WALLETS = [
     summary: 'Prove with your wallet that it is still you',
     details: 'Some changes of an account ask for this when the sign-in is older than ten minutes.',
     access: 'wallet',
-    examples: ['wallet step-up'],
     json: 'the answer of POST /v1/auth/step-up',
     run: async (context) => {
       const client: ExchangeClient = await context.client();

@@ -100,7 +100,11 @@ export type CommandGroup = {
   readonly commands: readonly Command[];
 };
 
-type Declared<A extends ArgumentSpecs, O extends OptionSpecs> = Described & {
+type Declared<A extends ArgumentSpecs, O extends OptionSpecs> = Omit<Described, 'access' | 'examples'> & {
+  /** An operator by default for `admin …`, otherwise the account. */
+  readonly access?: Access;
+  /** By default the name alone. */
+  readonly examples?: readonly string[];
   readonly arguments?: A;
   readonly options?: O;
   run(context: Context, given: Given<A, O>): Promise<Result | null>;
@@ -111,5 +115,11 @@ export function command<const A extends ArgumentSpecs = {}, const O extends Opti
   declared: Declared<A, O>,
 ): Command {
   const { run, arguments: args = {}, options = {}, ...described } = declared;
-  return { ...described, arguments: args, options, run: (context, given) => run(context, given as Given<A, O>) };
+  const access = described.name.startsWith('admin ') ? 'operator' : 'account';
+  return {
+    ...{ access, examples: [described.name], ...described },
+    arguments: args,
+    options,
+    run: (context, given) => run(context, given as Given<A, O>),
+  };
 }
