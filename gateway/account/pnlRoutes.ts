@@ -8,7 +8,6 @@ import { payoutMicro } from '../../shared/base/payout.ts';
 import { centsHalfAway, centsTowardsZero } from '../../shared/base/units.ts';
 import type { Askers } from '../base/askers.ts';
 import { RefusedError, unlessRefused } from '../http/refused.ts';
-import { okBytes } from '../http/respond.ts';
 import { type CallOf, type Route, route } from '../http/route.ts';
 import type { SharedAnswers } from '../http/sharedAnswers.ts';
 import type { RouteSpec } from '../http/spec.ts';
@@ -56,9 +55,7 @@ async function showPnl(call: CallOf<typeof SHOW_PNL>, deps: PnlDeps, answers: Sh
   const { accountIndex: account } = call.principal;
   const compute = (askers: Askers): Promise<string> => render(askers, account, deps);
   const body = await unlessRefused(call, answers.get(call, String(account), KEPT_MS, compute, stateOf(account, deps)));
-  if (body === undefined) return;
-  answers.date(call, body!);
-  okBytes(call, body!);
+  if (body !== undefined) answers.send(call, body);
 }
 
 /** The state changes with every record acknowledged to the account, so its own actions are in the next answer. */

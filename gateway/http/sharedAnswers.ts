@@ -19,9 +19,11 @@
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
+import { ERRORS } from '../../shared/base/errors.ts';
 import { type Asker, Askers } from '../base/askers.ts';
 import type { Role } from '../base/role.ts';
 import type { Call } from './call.ts';
+import { okBytes, refuse } from './respond.ts';
 
 /** The bytes of an answer, or null if there is none now. The bytes are never changed. */
 type Answer = Buffer | null;
@@ -87,9 +89,11 @@ export class SharedAnswers {
     return underway.answer;
   }
 
-  /** SHAREDANSWERS-4: called before the answer is sent. */
-  date(call: Pick<Call, 'limitAsOf'>, body: Buffer): void {
+  /** SHAREDANSWERS-4. Sends an answer that `get` has given, or refuses the call if there is none. */
+  send<C extends Call>(call: C, body: Answer, write: (call: C, body: Buffer) => void = okBytes): void {
+    if (body === null) return refuse(call, { row: ERRORS.ENGINE_BUSY });
     if (this.#role !== null) call.limitAsOf(this.#asOf.get(body) ?? null);
+    write(call, body);
   }
 
   #fresh(key: string, ttlMs: number): Kept | undefined {

@@ -7,7 +7,6 @@ import type { Config } from '../base/config.ts';
 import type { Call } from '../http/call.ts';
 import { okKept, type TextsInTurns } from '../http/pieces.ts';
 import { RefusedError, unlessRefused } from '../http/refused.ts';
-import { refuse } from '../http/respond.ts';
 import { type Route, route } from '../http/route.ts';
 import type { SharedAnswers } from '../http/sharedAnswers.ts';
 import type { RouteSpec } from '../http/spec.ts';
@@ -47,10 +46,7 @@ export function browseRoutes(deps: BrowseDeps): Route[] {
   return [
     route(BROWSE_EVENTS, async (call) => {
       const body = await unlessRefused(call, browsing.answer(call, call.query));
-      if (body === undefined) return;
-      if (body === null) return refuse(call, { row: ERRORS.ENGINE_BUSY });
-      deps.sharedAnswers.date(call, body);
-      okKept(call, body);
+      if (body !== undefined) deps.sharedAnswers.send(call, body, okKept);
     }),
   ];
 }

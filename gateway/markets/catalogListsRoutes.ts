@@ -166,10 +166,7 @@ async function share(
   const key = JSON.stringify([call.path, ...question]);
   const state = `${catalog.revisions.current} ${views.markets.listChanges}`;
   const body = await unlessRefused(call, sharedAnswers.get(call, key, KEPT_MS, compute, state));
-  if (body === undefined) return;
-  if (body === null) return refuse(call, { row: ERRORS.ENGINE_BUSY });
-  sharedAnswers.date(call, body);
-  okKept(call, body);
+  if (body !== undefined) sharedAnswers.send(call, body, okKept);
 }
 
 function pageFields({ total, isFloor }: { readonly total: number; readonly isFloor: boolean }): object {

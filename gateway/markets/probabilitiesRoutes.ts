@@ -1,9 +1,7 @@
 /** The prices that the books give to the outcomes of all trading markets (RULES.md 12.39). */
 import { PROBABILITIES } from '../../shared/api/quotes.ts';
 import { MARKET_STATUS } from '../../shared/base/codes.ts';
-import { ERRORS } from '../../shared/base/errors.ts';
 import { okKept, type TextsInTurns } from '../http/pieces.ts';
-import { refuse } from '../http/respond.ts';
 import { type Route, route } from '../http/route.ts';
 import type { SharedAnswers } from '../http/sharedAnswers.ts';
 import type { RouteSpec } from '../http/spec.ts';
@@ -42,9 +40,7 @@ export function probabilityRoutes(deps: ProbabilityDeps): Route[] {
   return [
     route(SHOW_PROBABILITIES, async (call) => {
       const body = await deps.sharedAnswers.get(call, 'market-probabilities', KEPT_MS, compute);
-      if (body === null) return refuse(call, { row: ERRORS.ENGINE_BUSY });
-      deps.sharedAnswers.date(call, body);
-      okKept(call, body);
+      deps.sharedAnswers.send(call, body, okKept);
     }),
   ];
 }

@@ -1,11 +1,8 @@
 /** The pulse of the exchange and its busiest categories (RULES.md 13.5, 13.6). */
 import { PULSE, type Pulse, SPOTLIGHT, SPOTLIGHT_QUERY } from '../../shared/api/leaderboards.ts';
 import type { Clock } from '../../shared/base/clock.ts';
-import { ERRORS } from '../../shared/base/errors.ts';
 import { sumToDecimal } from '../../shared/base/units.ts';
 import type { Askers } from '../base/askers.ts';
-import type { Call } from '../http/call.ts';
-import { okBytes, refuse } from '../http/respond.ts';
 import { type Route, route } from '../http/route.ts';
 import type { SharedAnswers } from '../http/sharedAnswers.ts';
 import type { RouteSpec } from '../http/spec.ts';
@@ -50,32 +47,15 @@ const SHOW_SPOTLIGHT = {
 export function exchangeStatisticsRoutes(deps: ExchangeDeps): Route[] {
   const { sharedAnswers } = deps;
   return [
-    route(SHOW_PULSE, (call) =>
-      answer(
-        call,
-        deps,
-        sharedAnswers.get(call, 'pulse', PULSE_KEPT_MS, (askers) => pulse(askers, deps)),
-      ),
-    ),
-    route(SHOW_SPOTLIGHT, (call) =>
-      answer(
-        call,
-        deps,
-        sharedAnswers.get(call, 'spotlight', SPOTLIGHT_KEPT_MS, (askers) => spotlight(askers, deps)),
-      ),
-    ),
+    route(SHOW_PULSE, async (call) => {
+      const compute = (askers: Askers): Promise<string | null> => pulse(askers, deps);
+      sharedAnswers.send(call, await sharedAnswers.get(call, 'pulse', PULSE_KEPT_MS, compute));
+    }),
+    route(SHOW_SPOTLIGHT, async (call) => {
+      const compute = (askers: Askers): Promise<string | null> => spotlight(askers, deps);
+      sharedAnswers.send(call, await sharedAnswers.get(call, 'spotlight', SPOTLIGHT_KEPT_MS, compute));
+    }),
   ];
-}
-
-async function answer(
-  call: Call,
-  { sharedAnswers }: Pick<ExchangeDeps, 'sharedAnswers'>,
-  answered: Buffer | null | Promise<Buffer | null>,
-): Promise<void> {
-  const body = await answered;
-  if (body === null) return refuse(call, { row: ERRORS.ENGINE_BUSY });
-  sharedAnswers.date(call, body);
-  okBytes(call, body);
 }
 
 async function pulse(askers: Askers, { queries, onlineAccounts, clock }: ExchangeDeps): Promise<string | null> {

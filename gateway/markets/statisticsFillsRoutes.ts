@@ -1,13 +1,12 @@
 /** The tape: the newest trades of all markets, without their ids, under public names (RULES.md 13.2). */
 import { RECENT_FILLS, RECENT_FILLS_QUERY, type RecentFill } from '../../shared/api/statistics.ts';
 import { SIDE_NAMES } from '../../shared/base/codes.ts';
-import { ERRORS } from '../../shared/base/errors.ts';
 import { fillTime } from '../../shared/base/fillTimes.ts';
 import { divFloor } from '../../shared/base/int.ts';
 import { unitsToDecimal } from '../../shared/base/units.ts';
 import type { Asker } from '../base/askers.ts';
 import { microsOf } from '../base/page.ts';
-import { ok, okBytes, refuse, refuseField } from '../http/respond.ts';
+import { ok, refuseField } from '../http/respond.ts';
 import { type CallOf, type Route, route } from '../http/route.ts';
 import type { SharedAnswers } from '../http/sharedAnswers.ts';
 import type { RouteSpec } from '../http/spec.ts';
@@ -61,12 +60,8 @@ async function listFills(call: CallOf<typeof LIST_FILLS>, deps: FillDeps): Promi
   const compute = (asker: Asker): Promise<string | null> => render(asker, task, deps);
   if (!isDefault) call.readsPast();
   const body = await (isDefault ? deps.sharedAnswers.get(call, 'recent-fills', KEPT_MS, compute) : compute(call));
-  if (body === null) refuse(call, { row: ERRORS.ENGINE_BUSY });
-  else if (typeof body === 'string') ok(call, body);
-  else {
-    deps.sharedAnswers.date(call, body);
-    okBytes(call, body);
-  }
+  if (typeof body === 'string') ok(call, body);
+  else deps.sharedAnswers.send(call, body);
 }
 
 async function render(asker: Asker, task: FillsTask, deps: FillDeps): Promise<string | null> {

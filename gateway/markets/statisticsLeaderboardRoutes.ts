@@ -4,10 +4,8 @@
  */
 import { LEADERBOARD, LEADERBOARD_QUERY, type LeaderboardWindow } from '../../shared/api/leaderboards.ts';
 import type { Clock } from '../../shared/base/clock.ts';
-import { ERRORS } from '../../shared/base/errors.ts';
 import type { Asker, Askers } from '../base/askers.ts';
 import type { QueryResult } from '../base/reads.ts';
-import { okBytes, refuse } from '../http/respond.ts';
 import { type CallOf, type Route, route } from '../http/route.ts';
 import type { SharedAnswers } from '../http/sharedAnswers.ts';
 import type { RouteSpec } from '../http/spec.ts';
@@ -75,9 +73,7 @@ async function showLeaderboard(call: CallOf<typeof SHOW_LEADERBOARD>, deps: Lead
   const body = await (isDefault
     ? deps.sharedAnswers.get(call, `leaderboard/${window}`, KEPT_MS, compute)
     : deps.sharedAnswers.get(call, `leaderboard/${window}/${limit}`, OTHERS_KEPT_MS, compute));
-  if (body === null) return refuse(call, { row: ERRORS.ENGINE_BUSY });
-  deps.sharedAnswers.date(call, body);
-  okBytes(call, body);
+  deps.sharedAnswers.send(call, body);
 }
 
 async function render(

@@ -3,7 +3,6 @@ import { OUTCOME_QUERY } from '../../shared/api/books.ts';
 import { TICKER, TICKERS } from '../../shared/api/tickers.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { isDecided, OUTCOME } from '../../shared/base/codes.ts';
-import { ERRORS } from '../../shared/base/errors.ts';
 import type { Askers } from '../base/askers.ts';
 import { okTagged, tagOf } from '../http/entityTags.ts';
 import { ID_PARAM } from '../http/pathParams.ts';
@@ -62,9 +61,7 @@ export function tickerRoutes(deps: TickerDeps): Route[] {
       const compute = (askers: Askers): Promise<Buffer | null> => listTickers(askers, deps, tickers);
       const keptMs = LEAST_KEPT_MS + KEPT_MS_PER_MARKET * deps.views.markets.count;
       const body = await deps.sharedAnswers.get(call, 'tickers', keptMs, compute);
-      if (body === null) return refuse(call, { row: ERRORS.ENGINE_BUSY });
-      deps.sharedAnswers.date(call, body);
-      okTagged(call, body, tagOf(body));
+      deps.sharedAnswers.send(call, body, (_, bytes) => okTagged(call, bytes, tagOf(bytes)));
     }),
   ];
 }

@@ -228,7 +228,8 @@ test('SHAREDANSWERS-4: a shared answer of a standby is as old as the data it was
   const role = { pastAsOfMs: 100 as number | null };
   const answers = new SharedAnswers(clock, undefined, role);
   const limits: (number | null)[] = [];
-  const date = (body: Buffer | null): void => answers.date({ limitAsOf: (asOfMs) => void limits.push(asOfMs) }, body!);
+  const call = { limitAsOf: (asOfMs: number | null) => void limits.push(asOfMs) };
+  const date = (body: Buffer | null): void => answers.send(call as never, body, () => {});
   const question = new Question();
   const first = answers.get(ASKER, 'pulse', TTL_MS, question.compute);
   role.pastAsOfMs = 500;
