@@ -1,9 +1,12 @@
 /**
  * The traders with the highest earnings (RULES.md 13.7), computed by the query pool a few hundred accounts at a time.
  * The present worth of tokens is first copied from the books, a slice of the markets in each turn of the event loop.
+ * A leaderboard of very many accounts takes a minute, so the answer is then shared for longer (13.1): whatever readers
+ * ask for, each window takes at most a tenth of a query thread.
  */
 import { LEADERBOARD, LEADERBOARD_QUERY, type LeaderboardWindow } from '../../shared/api/leaderboards.ts';
 import type { Clock } from '../../shared/base/clock.ts';
+import { nowPreciseMs } from '../../shared/base/stopwatch.ts';
 import type { Asker, Askers } from '../base/askers.ts';
 import type { QueryResult } from '../base/reads.ts';
 import { type CallOf, type Route, route } from '../http/route.ts';
@@ -30,11 +33,16 @@ type LeaderboardDeps = {
   readonly clock: Clock;
 };
 
+/** The milliseconds that the last computation of each window took. */
+type Took = Map<LeaderboardWindow, number>;
 type LeaderboardResult = QueryResult<LeaderboardPart>;
 
 const KEPT_MS = 30_000;
 /** All forms except the default one are cut from one computation, which may be this old. */
 const OTHERS_KEPT_MS = 1000;
+/** An answer that took longer than this is shared for so many times as long. */
+const LONG_MS = 3000;
+const TIMES_SHARED = 10;
 const DEFAULT_LIMIT = LEADERBOARD_QUERY.properties.limit.default;
 const MICRO_PER_USD = 1_000_000;
 /** A market takes about 100 ns. */
@@ -62,17 +70,28 @@ const SHOW_LEADERBOARD = {
 } as const satisfies RouteSpec;
 
 export function leaderboardRoutes(deps: LeaderboardDeps): Route[] {
-  return [route(SHOW_LEADERBOARD, (call) => showLeaderboard(call, deps))];
+  const took: Took = new Map();
+  return [route(SHOW_LEADERBOARD, (call) => showLeaderboard(call, deps, took))];
 }
 
-async function showLeaderboard(call: CallOf<typeof SHOW_LEADERBOARD>, deps: LeaderboardDeps): Promise<void> {
+/** The time for which an answer that took so long is shared, at least `leastMs` (RULES.md 13.1). */
+export function sharedMs(leastMs: number, tookMs: number): number {
+  return tookMs <= LONG_MS ? leastMs : Math.max(leastMs, TIMES_SHARED * tookMs);
+}
+
+async function showLeaderboard(
+  call: CallOf<typeof SHOW_LEADERBOARD>,
+  deps: LeaderboardDeps,
+  took: Took,
+): Promise<void> {
   const { window, limit } = call.query;
   const isDefault = limit === DEFAULT_LIMIT;
   const compute = (askers: Askers, uses: (part: Buffer) => void): Promise<string | null> =>
-    render(askers, window, limit, deps, uses);
+    render(askers, window, limit, deps, took, uses);
+  const tookMs = took.get(window) ?? 0;
   const body = await (isDefault
-    ? deps.sharedAnswers.get(call, `leaderboard/${window}`, KEPT_MS, compute)
-    : deps.sharedAnswers.get(call, `leaderboard/${window}/${limit}`, OTHERS_KEPT_MS, compute));
+    ? deps.sharedAnswers.get(call, `leaderboard/${window}`, sharedMs(KEPT_MS, tookMs), compute)
+    : deps.sharedAnswers.get(call, `leaderboard/${window}/${limit}`, sharedMs(OTHERS_KEPT_MS, tookMs), compute));
   deps.sharedAnswers.send(call, body);
 }
 
@@ -81,11 +100,18 @@ async function render(
   window: LeaderboardWindow,
   limit: number,
   deps: LeaderboardDeps,
+  took: Took,
   uses: (part: Buffer) => void,
 ): Promise<string | null> {
   const { sharedAnswers, profiles } = deps;
-  const compute = (askers: Askers): Promise<string | null> => rank(askers, window, deps);
-  const ranked = await sharedAnswers.get(asker, `leaders/${window}`, OTHERS_KEPT_MS, compute);
+  const compute = async (askers: Askers): Promise<string | null> => {
+    const startMs = nowPreciseMs();
+    const ranked = await rank(askers, window, deps);
+    if (ranked !== null) took.set(window, nowPreciseMs() - startMs);
+    return ranked;
+  };
+  const keptMs = sharedMs(OTHERS_KEPT_MS, took.get(window) ?? 0);
+  const ranked = await sharedAnswers.get(asker, `leaders/${window}`, keptMs, compute);
   if (ranked === null) return null;
   uses(ranked);
   const sums: TraderSums[] = JSON.parse(ranked.toString());
