@@ -14,8 +14,8 @@
  *   PRIVATELOG-4  Every segment but the newest is whole and synced. Only the newest can end in a torn entry, or in
  *                 entries of a batch that could be neither completed nor cut off; their numbers do not continue the
  *                 sequence. The file is cut there, and `logged` names the last record whose frames remain.
- *   PRIVATELOG-5  A segment is removed when more than `keepSegments` follow it: the number and size of files are
- *                 bounded.
+ *   PRIVATELOG-5  A segment is removed when more than `keepSegments` follow it, or as many entries as these have. It is
+ *                 longer beside millions of accounts, of which each has a few words at its beginning.
  *   PRIVATELOG-6  An entry points to the entry before it of the same account, and to the last entry of the account's
  *                 block of BLOCK frames before its own; both have a lower position. So any of 10,000 frames is found in
  *                 a few hundred short reads, without an index (privateReplay.ts).
@@ -32,6 +32,7 @@ import { StartError } from '../base/startError.ts';
 import { grown } from '../shardlink/growingColumn.ts';
 import {
   type AccountEnd,
+  endsAbove,
   entryCrc,
   firstOfName,
   LOG_ENTRY,
@@ -61,6 +62,8 @@ export type PrivateLogOptions = {
 const SEGMENT_ENTRIES = 131_072;
 /** 3 GiB in all: the newest 13 million frames of all accounts. */
 const KEEP_SEGMENTS = 100;
+/** A segment has at least one entry for so many accounts. */
+const ACCOUNTS_AN_ENTRY = 2;
 const FIRST_BATCH = 256;
 const SCAN_ENTRIES = 4096;
 /** The frame kind of an entry without a frame, which only sets `logged` of a shard. */
@@ -79,6 +82,8 @@ export class PrivateLog {
   /** Oldest first; entries are written to the last. */
   readonly #segments: Segment[] = [];
   readonly #logged: LoggedRecord[];
+  /** The accounts in the head of the newest segment. */
+  #accountsInHead = 0;
   /** By account; `position` and `block` as in AccountEnd. */
   #last = new Float64Array(64);
   #position = new Float64Array(64);
@@ -152,7 +157,8 @@ export class PrivateLog {
     this.#next += this.#batch;
     this.#batch = 0;
     this.#isDirty = true;
-    if (this.#next - segment.first >= this.#segmentEntries) this.#rotate();
+    const entries = Math.max(this.#segmentEntries, this.#accountsInHead / ACCOUNTS_AN_ENTRY);
+    if (this.#next - segment.first >= entries) this.#rotate();
     return true;
   }
 
@@ -284,18 +290,23 @@ export class PrivateLog {
     } catch {
       return;
     }
-    while (this.#segments.length > this.#keepSegments + 1) {
+    while (this.#isOldestOver()) {
       const { fd, path } = this.#segments.shift()!;
       closeSync(fd);
       rmSync(path, { force: true });
     }
   }
 
-  #start() {
-    const ends: AccountEnd[] = [];
-    for (let account = 0; account < this.#last.length; account++) {
-      if (this.#last[account] > this.#floor) ends.push(this.end(account));
-    }
+  /** PRIVATELOG-5 */
+  #isOldestOver(): boolean {
+    const [, second] = this.#segments;
+    if (this.#segments.length > this.#keepSegments + 1) return true;
+    return second !== undefined && this.#next - second.first >= this.#keepSegments * this.#segmentEntries;
+  }
+
+  #start(): SegmentStart {
+    const ends = endsAbove(this.#floor, this.#last, this.#position, this.#block);
+    this.#accountsInHead = ends.count;
     return { first: this.#next, logged: this.#logged, ends, floor: this.#floor };
   }
 
@@ -345,12 +356,13 @@ export class PrivateLog {
   #load(segment: Segment, { logged, ends, floor }: SegmentStart): void {
     this.#floor = floor;
     for (const [shard, record] of logged.entries()) this.#logged[shard] = record;
-    for (const { account, last, position, block } of ends) {
+    this.#accountsInHead = ends.count;
+    ends.each((account, last, position, block) => {
       this.#makeRoom(account);
       this.#last[account] = last;
       this.#position[account] = position;
       this.#block[account] = block;
-    }
+    });
     this.#next = segment.first;
     const words = new Uint32Array(SCAN_ENTRIES * LOG_ENTRY.WORDS);
     const memory = { words, bytes: new Uint8Array(words.buffer) };

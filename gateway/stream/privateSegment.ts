@@ -19,7 +19,7 @@ import { FILE_LAYOUTS } from '../../shared/base/formats.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { bytes, decode, record, safe, u32 } from '../../shared/wire/layout.ts';
 import { PRIVATE_FRAME } from '../../shared/wire/privateRecord.ts';
-import { writeSafe } from '../../shared/wire/record.ts';
+import { readSafe, writeSafe } from '../../shared/wire/record.ts';
 
 export const SEGMENT_HEAD = record(
   'SEGMENT_HEAD',
@@ -67,13 +67,30 @@ export type LoggedRecord = { shardSequence: number; frames: number };
 /** `last`: the newest number of an account; `position`: its entry; `block`: the last entry of the block before. */
 export type AccountEnd = { account: number; last: number; position: number; block: number };
 type EntryMemory = { readonly words: Uint32Array; readonly bytes: Uint8Array };
+/** There may be millions, so none is an object. `each` visits them in any order; their number is `count`. */
+type AccountEnds = { readonly count: number; each(visit: OnEnd): void };
+type OnEnd = (account: number, last: number, position: number, block: number) => void;
 export type SegmentStart = {
   readonly first: number;
   readonly logged: readonly LoggedRecord[];
-  readonly ends: AccountEnd[];
+  readonly ends: AccountEnds;
   /** Numbering of an account whose last number is below the floor continues above the floor. */
   readonly floor: number;
 };
+
+/** The ends of the accounts whose last number is above the floor, from columns by account. */
+export function endsAbove(floor: number, last: Float64Array, position: Float64Array, block: Float64Array): AccountEnds {
+  let count = 0;
+  for (let account = 0; account < last.length; account++) if (last[account] > floor) count++;
+  return {
+    count,
+    each(visit) {
+      for (let account = 0; account < last.length; account++) {
+        if (last[account] > floor) visit(account, last[account], position[account], block[account]);
+      }
+    },
+  };
+}
 
 export class Segment {
   readonly path: string;
@@ -164,14 +181,14 @@ function isWhole(memory: EntryMemory, word: number, position: number): boolean {
 }
 
 function encodeHead({ first, logged, ends, floor }: SegmentStart): Uint8Array {
-  const words = new Uint32Array(headWords(logged.length, ends.length));
+  const words = new Uint32Array(headWords(logged.length, ends.count));
   const bytes = new Uint8Array(words.buffer);
   words[SEGMENT_HEAD.magic] = MAGIC;
   words[SEGMENT_HEAD.version] = VERSION;
   words[SEGMENT_HEAD.headBytes] = bytes.byteLength;
   writeSafe(words, SEGMENT_HEAD.first, first);
   words[SEGMENT_HEAD.shards] = logged.length;
-  words[SEGMENT_HEAD.accounts] = ends.length;
+  words[SEGMENT_HEAD.accounts] = ends.count;
   words[SEGMENT_HEAD.floor] = floorToWord(floor);
   let word = SEGMENT_HEAD.WORDS;
   for (const { shardSequence, frames } of logged) {
@@ -179,13 +196,13 @@ function encodeHead({ first, logged, ends, floor }: SegmentStart): Uint8Array {
     words[word + LOGGED_RECORD.frames] = frames;
     word += LOGGED_RECORD.WORDS;
   }
-  for (const { account, last, position, block } of ends) {
+  ends.each((account, last, position, block) => {
     words[word + ACCOUNT_END.account] = account;
     writeSafe(words, word + ACCOUNT_END.last, last);
     writeSafe(words, word + ACCOUNT_END.position, position);
     writeSafe(words, word + ACCOUNT_END.block, block);
     word += ACCOUNT_END.WORDS;
-  }
+  });
   assert(word === words.length, 'segment: a head is as long as it says');
   words[SEGMENT_HEAD.crc] = headCrc(words, bytes);
   return bytes;
@@ -219,8 +236,15 @@ function readHead(fd: number, first: number, shards: number): Head | null {
   const logged = Array.from({ length: shards }, (_, shard) =>
     decode(LOGGED_RECORD, words, SEGMENT_HEAD.WORDS + shard * LOGGED_RECORD.WORDS),
   );
-  const ends = Array.from({ length: accounts }, (_, index) =>
-    decode(ACCOUNT_END, words, headWords(shards, 0) + index * ACCOUNT_END.WORDS),
-  );
+  const ends: AccountEnds = {
+    count: accounts,
+    each(visit) {
+      for (let word = headWords(shards, 0); word < words.length; word += ACCOUNT_END.WORDS) {
+        const last = readSafe(words, word + ACCOUNT_END.last);
+        const position = readSafe(words, word + ACCOUNT_END.position);
+        visit(words[word + ACCOUNT_END.account], last, position, readSafe(words, word + ACCOUNT_END.block));
+      }
+    },
+  };
   return { first, logged, ends, floor: floorOfWord(head.floor), headBytes: bytes.byteLength, version };
 }

@@ -204,6 +204,31 @@ test('files are bounded; what went with the oldest is a gap in the numbers, not 
   again.close();
 });
 
+test('beside many accounts files are longer, so that their heads take a fifth of them (PRIVATELOG-5)', () => {
+  const directory = temporaryDirectory();
+  const options = { segmentEntries: 64, keepSegments: 40 };
+  const [many, most] = [4000, 40 * 64];
+  let log = openLog(directory, options);
+  let sequence = 0;
+  for (let account = 1; account <= many; account++) {
+    writeFrame(log.append(account), 0, ++sequence, sequence);
+    log.commit();
+  }
+  for (let frame = 0; frame < 2 * most; frame++) {
+    writeFrame(log.append(ANN), 0, ++sequence, sequence);
+    log.commit();
+    // Half way, what it knows of the newest file is read from the disk.
+    if (frame !== most) continue;
+    log.close();
+    log = openLog(directory, options);
+  }
+  const bytes = filesIn(directory).reduce((sum, name) => sum + statSync(join(directory, 'log', name)).size, 0);
+  assert.ok(bytes < 1.25 * (most + many / 2) * LOG_ENTRY.BYTES, `${bytes} in ${filesIn(directory).length} files`);
+  assert.ok(replayed(log, ANN).length >= most, `${replayed(log, ANN).length} frames are kept`);
+  for (const account of [1, 2, many - 1, many]) assert.equal(log.last(account), 1, 'the number outlives its frames');
+  log.close();
+});
+
 test(`the last ${REPLAY_PRIVATE} frames of an account can be asked for again after a restart (RULES.md 8.9)`, () => {
   const directory = temporaryDirectory();
   const log = openLog(directory, { segmentEntries: 3000 });
