@@ -13,6 +13,7 @@
  */
 import type Database from 'better-sqlite3';
 import { FEE_ACCOUNT } from '../../shared/base/codes.ts';
+import { PartedWords } from '../../shared/base/partedWords.ts';
 import { bucketOf, HOUR_MS } from '../../shared/tables/buckets.ts';
 import { ACCOUNT_HOURS, ACCOUNT_STATS, TRADER_HOURS } from '../../shared/tables/statsAccounts.ts';
 import { insert, type NewRowOf, type RowOf, selectAll } from '../../shared/tables/table.ts';
@@ -49,8 +50,8 @@ export class AccountStats {
   readonly #cached = new Map<number, Sums>();
   readonly #dirty: Sums[] = [];
   readonly #select: Database.Statement<[number, number], SumsRow>;
-  /** By account: the hour of its last trade, in any shard. */
-  readonly #tradeHours = new Map<number, number>();
+  /** By account: the hour of its last trade, in any shard, counted from 1970; 0 if it has never traded. */
+  readonly #tradeHours = new PartedWords();
   /** By hour: the change of its number of accounts since the last flush. */
   readonly #movedTraders = new Map<number, number>();
   readonly #moveTraders: Database.Statement<[NewRowOf<typeof TRADER_HOURS>]>;
@@ -67,8 +68,10 @@ export class AccountStats {
       ON CONFLICT DO UPDATE SET accounts = accounts + excluded.accounts`);
     this.#dropHour = db.prepare('DELETE FROM trader_hours WHERE hour_ms = ? AND accounts = 0');
     const known = db.prepare<[], { account: number; hour: number }>(
-      'SELECT account, max(trade_hour_ms) AS hour FROM account_stats WHERE trade_hour_ms > 0 GROUP BY account',
+      `SELECT account, max(trade_hour_ms) / ${HOUR_MS} AS hour FROM account_stats WHERE trade_hour_ms > 0
+       GROUP BY account`,
     );
+    known.safeIntegers(false);
     for (const { account, hour } of known.iterate()) this.#tradeHours.set(account, hour);
     this.#hours = new HourRows(db, ACCOUNT_HOURS, ['account', 'shard']);
   }
@@ -85,11 +88,11 @@ export class AccountStats {
 
   /** ACCOUNTSTATS-4 */
   #moveTrader(account: number, hour: number): void {
-    const before = this.#tradeHours.get(account);
-    if (before !== undefined && before >= hour) return;
-    this.#tradeHours.set(account, hour);
+    const before = this.#tradeHours.get(account) * HOUR_MS;
+    if (before >= hour) return;
+    this.#tradeHours.set(account, hour / HOUR_MS);
     this.#movedTraders.set(hour, (this.#movedTraders.get(hour) ?? 0) + 1);
-    if (before !== undefined) this.#movedTraders.set(before, (this.#movedTraders.get(before) ?? 0) - 1);
+    if (before !== 0) this.#movedTraders.set(before, (this.#movedTraders.get(before) ?? 0) - 1);
   }
 
   /** A trade of the account has fees of which a referrer earns so much. */
