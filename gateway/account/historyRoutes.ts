@@ -27,10 +27,7 @@ import type { StoredActivity } from './activityQueries.ts';
 import type { AccountReads } from './reads.ts';
 
 type HistoryDeps = {
-  readonly queries: Pick<
-    AccountReads,
-    'userOrders' | 'newestOrders' | 'userTrades' | 'legacyTrades' | 'userActivity' | 'ofAccount'
-  >;
+  readonly queries: Pick<AccountReads, 'userOrders' | 'newestOrders' | 'ofAccount'>;
   readonly catalog: Pick<Catalog, 'byIndex'>;
 };
 
@@ -141,13 +138,15 @@ async function listTrades(call: CallOf<typeof LIST_TRADES>, { queries }: History
   const { market_id, side, since, limit } = call.query;
   const start = startOf(call, call.query, LIST.TRADES);
   if (start === null) return;
-  const result = await queries.userTrades(call, {
+  const filters = {
     market: marketBytes(market_id),
     takerSides: sideMask(side),
     sinceMicros: microsOf(since),
     limit,
     ...start.from,
-  });
+  };
+  const account = call.principal.accountIndex;
+  const result = await queries.ofAccount(call, 'userTrades', { account, filters });
   answerPage(call, result, start, limit, (trades) => ({ trades }));
 }
 
@@ -165,13 +164,15 @@ async function showSettlement(call: CallOf<typeof SHOW_SETTLEMENT>, { queries }:
 async function listLegacyTrades(call: CallOf<typeof LIST_LEGACY_TRADES>, { queries }: HistoryDeps): Promise<void> {
   const limit = Math.min(call.query.limit, EFFECTIVE_LIMIT);
   const start = startOf(call, call.query, null)!;
-  const result = await queries.legacyTrades(call, {
+  const filters = {
     market: marketBytes(call.query.market_id),
     takerSides: ANY,
     sinceMicros: FILLS_EVER,
     limit,
     ...start.from,
-  });
+  };
+  const account = call.principal.accountIndex;
+  const result = await queries.ofAccount(call, 'legacyTrades', { account, filters });
   answerPage(call, result, start, limit, (trades) => ({ trades }));
 }
 
@@ -179,12 +180,14 @@ async function listActivity(call: CallOf<typeof LIST_ACTIVITY>, { queries, catal
   const limit = Math.min(call.query.limit, EFFECTIVE_LIMIT);
   const start = startOf(call, call.query, LIST.ACTIVITY);
   if (start === null) return;
-  const result = await queries.userActivity(call, {
+  const filters = {
     market: marketBytes(call.query.market_id),
     type: call.query.type ?? null,
     limit,
     ...start.from,
-  });
+  };
+  const account = call.principal.accountIndex;
+  const result = await queries.ofAccount(call, 'userActivity', { account, filters });
   answerPage(call, result, start, limit, (rows) => ({ activity: rows.map((row) => withLabel(row, catalog)) }));
 }
 

@@ -33,7 +33,7 @@ export type PositionsTask = {
   readonly marked: ReadonlySet<number>;
 };
 
-export type PositionsSlice = {
+type PositionsSlice = {
   /** One JSON text per position. */
   readonly texts: readonly string[];
   /** Null if no position follows. */

@@ -19,7 +19,7 @@ type Earning = {
   readonly micro: number;
   readonly filledAt: string;
 };
-export type Earnings = { readonly rows: readonly Earning[]; readonly total: number; readonly totalMicro: bigint };
+type Earnings = { readonly rows: readonly Earning[]; readonly total: number; readonly totalMicro: bigint };
 
 const TRADE = select(
   TRADES,

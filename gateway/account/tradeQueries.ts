@@ -39,7 +39,7 @@ export type TradeFilters = Readonly<{
   after: Position | null;
 }>;
 
-export type TradeRecord = Readonly<{
+type TradeRecord = Readonly<{
   id: string;
   market_id: string;
   taker_order_id: string;
@@ -66,7 +66,7 @@ type OwnPart = Readonly<{
 type ListedRow = TradeRow & { readonly own_hash: Uint8Array | null };
 
 /** The first version of the list. */
-export type LegacyTradeRecord = Readonly<{
+type LegacyTradeRecord = Readonly<{
   id: string;
   market_id: string;
   outcome: number;

@@ -1,7 +1,7 @@
 /**
- * Types by which other rooms query the past: each room names its queries, with their tasks and answers, in a type of
- * its own (account/reads.ts, markets/reads.ts), and the pool of threads (wiring/queryPool.ts) answers all of them. So
- * no room depends on the queries of another.
+ * Types by which other rooms query the past: each room names its queries where it prepares them (account/queries.ts,
+ * markets/queries.ts), and the pool of threads (wiring/queryPool.ts) answers all of them. So no room depends on the
+ * queries of another.
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { ErrorRow } from '../../shared/base/errors.ts';

@@ -4,7 +4,7 @@ import { SPORT_TEAMS } from '../../shared/tables/catalogEvents.ts';
 import { ALL_CATEGORIES, MARKET_COUNTS, statusOfFacet } from '../../shared/tables/catalogMarkets.ts';
 import { type SelectedBy, select } from '../../shared/tables/table.ts';
 
-export type CatalogMetadata = {
+type CatalogMetadata = {
   readonly categories: readonly string[];
   readonly total_markets: number;
   readonly active_markets: number;
@@ -12,7 +12,7 @@ export type CatalogMetadata = {
 
 type League = { readonly name: string; readonly teams: string[] };
 type Sport = { readonly name: string; readonly leagues: League[] };
-export type SportsTaxonomy = { readonly sports: readonly Sport[] };
+type SportsTaxonomy = { readonly sports: readonly Sport[] };
 
 const COUNT = select(MARKET_COUNTS, 'facet', 'markets');
 const TEAM = select(SPORT_TEAMS, 'category', 'league', 'team');

@@ -47,7 +47,7 @@ export type MarketListTask = Slice & {
 export type EventListTask = Slice;
 
 /** Indexes of markets or events. */
-export type IndexPage = Page<number>;
+type IndexPage = Page<number>;
 
 type Parameters = Record<string, string | number | bigint>;
 type Statement = Database.Statement<[Parameters], number>;

@@ -32,7 +32,7 @@ export type MarketDay = { readonly traded: DayTrade | null; readonly lastYesTick
 export type DaysTask = DayTask & { readonly markets: readonly number[]; readonly leftSinceMs: number | null };
 export type NamedDay = MarketDay & { readonly market: number };
 /** The last prices are by market index; the newest markets may be missing. */
-export type MarketDays = { readonly traded: readonly DayTrade[]; readonly lastYesTicks: Uint32Array };
+type MarketDays = { readonly traded: readonly DayTrade[]; readonly lastYesTicks: Uint32Array };
 
 type Row = CandleRow & { readonly market: bigint };
 type ByMarket = Map<number, DayTrade>;

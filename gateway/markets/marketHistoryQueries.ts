@@ -14,8 +14,8 @@ import { TRADES } from '../../shared/tables/trades.ts';
 
 /** A market by its index. */
 export type HistoryTask = { readonly market: number; readonly interval: CandleInterval };
-export type PricePoint = { readonly timestamp: number; readonly price: string };
-export type MarketTrade = Readonly<{ id: string; price: string; amount: string; side: string; timestamp: number }>;
+type PricePoint = { readonly timestamp: number; readonly price: string };
+type MarketTrade = Readonly<{ id: string; price: string; amount: string; side: string; timestamp: number }>;
 
 const MOST_TRADES = 100;
 /** The most points of a history. */

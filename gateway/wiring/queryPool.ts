@@ -16,16 +16,14 @@ import { nowUs, secondsBetween } from '../../shared/base/stopwatch.ts';
 import { NO_GROUP } from '../../shared/wire/commands.ts';
 import { NOT_KNOWN, Progress } from '../../shared/wire/progress.ts';
 import type { NflPart, NflTask } from '../account/achievementQueries.ts';
-import type { ActivityFilters, StoredActivity } from '../account/activityQueries.ts';
 import type { OrderFilters } from '../account/orderListsQueries.ts';
 import type { StoredOrder } from '../account/orderQueries.ts';
-import type { AccountQueries, AccountReads } from '../account/reads.ts';
-import type { LegacyTradeRecord, TradeFilters, TradeRecord } from '../account/tradeQueries.ts';
+import type { AccountReads } from '../account/reads.ts';
 import type { Asker } from '../base/askers.ts';
 import type { HistoryPage } from '../base/page.ts';
 import { accountOf, type OfAccount, type QueryResult } from '../base/reads.ts';
 import type { WindowTask } from '../markets/exchangeQueries.ts';
-import type { MarketQueries, MarketReads } from '../markets/reads.ts';
+import type { MarketReads } from '../markets/reads.ts';
 import type { MarketVolumes } from '../markets/volumes.ts';
 import type { KeyedOrder, KeyPage, KeyReads } from '../shardlink/journaledKeys.ts';
 import type { PrivateTailPage } from '../stream/privateTailQueries.ts';
@@ -140,53 +138,18 @@ export class QueryPool implements Reads {
     return result.ok ? { ok: true, value: result.value.map((row) => this.#named(row)) } : result;
   }
 
-  userTrades(asker: OfAccount, filters: TradeFilters): Promise<QueryResult<HistoryPage<TradeRecord>>> {
-    return this.#ask<Queries['userTrades']>('userTrades', asker, { account: accountOf(asker), filters });
-  }
+  readonly ofAccount: Reads['ofAccount'] = (asker, name, task) => this.#ask(name, asker, task);
 
-  /** Answers a query of one account. */
-  ofAccount<N extends keyof AccountQueries>(
-    asker: OfAccount,
-    name: N,
-    task: Parameters<AccountQueries[N]>[0],
-  ): Promise<QueryResult<ReturnType<AccountQueries[N]>>> {
-    return this.#ask<AccountQueries[N]>(name, asker, task);
-  }
-
-  legacyTrades(asker: OfAccount, filters: TradeFilters): Promise<QueryResult<HistoryPage<LegacyTradeRecord>>> {
-    return this.#ask<Queries['legacyTrades']>('legacyTrades', asker, { account: accountOf(asker), filters });
-  }
-
-  userActivity(asker: OfAccount, filters: ActivityFilters): Promise<QueryResult<HistoryPage<StoredActivity>>> {
-    return this.#ask<Queries['userActivity']>('userActivity', asker, { account: accountOf(asker), filters });
-  }
-
-  /**
-   * The number of the file. A changed number means another file: parts of an answer from two files would not fit
-   * together.
-   */
   get generation(): number {
     return this.#progress.generation();
   }
 
-  /** Answers a further part of an answer, over the same records that its first part waited for. */
-  furtherOfAccount<N extends keyof AccountQueries>(
-    asker: OfAccount,
-    name: N,
-    task: Parameters<AccountQueries[N]>[0],
-  ): Promise<QueryResult<ReturnType<AccountQueries[N]>>> {
-    return this.#inTurn<AccountQueries[N]>(name, asker, task);
-  }
+  readonly furtherOfAccount: Reads['furtherOfAccount'] = (asker, name, task) => this.#inTurn(name, asker, task);
 
-  /** Answers the same query over everything that is committed by now, of all accounts. */
-  async ofAccountByNow<N extends keyof AccountQueries>(
-    asker: OfAccount,
-    name: N,
-    task: Parameters<AccountQueries[N]>[0],
-  ): Promise<QueryResult<ReturnType<AccountQueries[N]>>> {
+  readonly ofAccountByNow: Reads['ofAccountByNow'] = async (asker, name, task) => {
     const isThere = await this.#awaitProjected((shard) => Math.max(this.#progress.committed(shard), 0));
     return isThere ? this.ofAccount(asker, name, task) : BUSY;
-  }
+  };
 
   nflPart(asker: Asker, task: NflTask): Promise<QueryResult<NflPart>> {
     return this.#public<Queries['nflPart']>('nflPart', asker, task);
@@ -217,7 +180,7 @@ export class QueryPool implements Reads {
 
   /** Returns the volumes of all markets; null before the projector has started. */
   async marketVolumes(): Promise<MarketVolumes | null> {
-    return this.#hasStarted() ? this.#runOwn('marketVolumes', undefined) : null;
+    return this.#hasStarted() ? this.#runOwn('marketVolumes', null) : null;
   }
 
   /** Returns volumes by market; null before the projector has started. */
@@ -231,44 +194,20 @@ export class QueryPool implements Reads {
     return isThere ? this.#runOwn('privateTail', { shard, from, through }) : null;
   }
 
-  /**
-   * Answers a query of public data. It does not wait for the projector, but refuses a read.db that does not follow
-   * every shard yet: such a file would show an exchange without a past.
-   */
-  ofPublic<N extends keyof MarketQueries>(
-    asker: Asker,
-    name: N,
-    task: Parameters<MarketQueries[N]>[0],
-  ): Promise<QueryResult<ReturnType<MarketQueries[N]>>> {
-    return this.#public<MarketQueries[N]>(name, asker, task);
-  }
+  readonly ofPublic: Reads['ofPublic'] = (asker, name, task) => this.#public(name, asker, task);
 
-  /**
-   * Answers a query of public data for all followers of the stream, over these records of the shards; null if the
-   * projector has not passed them in time.
-   */
-  async ofStream<N extends keyof MarketQueries>(
-    through: (shard: number) => number,
-    name: N,
-    task: Parameters<MarketQueries[N]>[0],
-  ): Promise<ReturnType<MarketQueries[N]> | null> {
+  readonly ofStream: Reads['ofStream'] = async (through, name, task) => {
     const isThere = this.#hasStarted() && (await this.#awaitProjected(through));
     return isThere ? this.#runOwn(name, task) : null;
-  }
+  };
 
-  /** Answers the same over the catalogue with all its changes up to this revision, and all changes of status so far. */
-  async ofCatalog<N extends keyof MarketQueries>(
-    asker: Asker,
-    revision: number,
-    name: N,
-    task: Parameters<MarketQueries[N]>[0],
-  ): Promise<QueryResult<ReturnType<MarketQueries[N]>>> {
+  readonly ofCatalog: Reads['ofCatalog'] = async (asker, revision, name, task) => {
     const isThere = await Promise.all([
       this.#progress.awaitCatalog(revision, this.#waitMs),
       this.#awaitProjected(this.#lastMarketChange),
     ]);
     return isThere.every(Boolean) ? this.ofPublic(asker, name, task) : BUSY;
-  }
+  };
 
   /**
    * Checks whether the key of the address has signed the digest; a recovery takes milliseconds. Does not wait for the

@@ -4,7 +4,7 @@ import { ActivityQueries } from '../../gateway/account/activityQueries.ts';
 import { historyRoutes } from '../../gateway/account/historyRoutes.ts';
 import { OrderLists } from '../../gateway/account/orderListsQueries.ts';
 import { TradeQueries } from '../../gateway/account/tradeQueries.ts';
-import { accountOf } from '../../gateway/base/reads.ts';
+import { accountOf, type OfAccount } from '../../gateway/base/reads.ts';
 import { compileQuery } from '../../gateway/http/validate.ts';
 import { TestCall } from './calls.ts';
 import type { Json } from './server.ts';
@@ -22,16 +22,22 @@ export class HistoryReader {
     const orders = new OrderLists(db);
     const trades = new TradeQueries(db);
     const activity = new ActivityQueries(db);
+    const lists = {
+      userTrades: trades.list.bind(trades),
+      legacyTrades: trades.legacyList.bind(trades),
+      userActivity: activity.list.bind(activity),
+    };
     const queries: Parameters<typeof historyRoutes>[0]['queries'] = {
       userOrders: (asker, filters) => {
         const page = orders.list(accountOf(asker), filters);
         return found({ ...page, rows: page.rows.map(({ record }) => record) });
       },
       newestOrders: (asker, limit) => found(orders.newest(accountOf(asker), limit).map(({ record }) => record)),
-      userTrades: (asker, filters) => found(trades.list(accountOf(asker), filters)),
-      legacyTrades: (asker, filters) => found(trades.legacyList(accountOf(asker), filters)),
-      userActivity: (asker, filters) => found(activity.list(accountOf(asker), filters)),
-      ofAccount: () => Promise.reject(new Error('no other query')),
+      ofAccount: ((
+        _asker: OfAccount,
+        name: keyof typeof lists,
+        { account, filters }: { account: number; filters: never },
+      ) => found(lists[name](account, filters))) as never,
     };
     const market = { details: { outcomes: [labelOf(0), labelOf(1)] } };
     this.#routes = historyRoutes({ queries, catalog: { byIndex: () => market as never } });

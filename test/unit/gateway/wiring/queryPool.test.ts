@@ -452,7 +452,7 @@ describe('the settlement of a trade', () => {
       progress: progressBuffer,
     });
     const filters = { market: null, takerSides: 0xff, sinceMicros: 0, limit: 2, offset: 0, after: null };
-    const page = await chained.userTrades(BOB, filters);
+    const page = await chained.ofAccount(BOB, 'userTrades', { account: BOB, filters });
     assert.ok(page.ok);
     assert.deepEqual(new Set(page.value.rows.map((row) => row.settlement_status)), new Set(['pending']));
     const id = timeOrderedIdBytes(at(2), 0, ID_KIND.TRADE, 1);
