@@ -19,8 +19,9 @@ import { entryHash } from '../../shared/crypto/entryHash.ts';
 import { FUND_MOVEMENTS } from '../../shared/tables/fundMovements.ts';
 import { MARKETS } from '../../shared/tables/markets.ts';
 import { type SelectedBy, select } from '../../shared/tables/table.ts';
-import { BETWEEN_TWO, TRADES } from '../../shared/tables/trades.ts';
+import { BETWEEN_TWO } from '../../shared/tables/trades.ts';
 import { MARKET } from '../markets/volumeQueries.ts';
+import { TRADE, type TradeRow } from './parties.ts';
 import type { StatementCut } from './statementStartQueries.ts';
 import { type Cells, entryText, type StatementForm } from './statementText.ts';
 
@@ -53,25 +54,6 @@ export type StatementPage = {
   readonly tokens: Float64Array;
 };
 
-const TRADE = select(
-  TRADES,
-  'id',
-  'market',
-  'yes_ticks',
-  'lots',
-  'maker_order_id',
-  'maker_account',
-  'maker_side',
-  'maker_outcome',
-  'maker_fee',
-  'taker_order_id',
-  'taker_account',
-  'taker_side',
-  'taker_outcome',
-  'taker_fee',
-  'matched_ms',
-  'after_us',
-);
 const MOVEMENT = select(
   FUND_MOVEMENTS,
   'id',
@@ -85,7 +67,6 @@ const MOVEMENT = select(
   'moved_ms',
 );
 const MARKET_ID = select(MARKETS, 'uuid');
-type TradeRow = SelectedBy<typeof TRADE> & SelectedBy<typeof MARKET>;
 type MovementRow = SelectedBy<typeof MOVEMENT> & { readonly uuid: Uint8Array | null };
 type Range = { readonly account: number; readonly after: Uint8Array; readonly end: Uint8Array; readonly rows: number };
 

@@ -14,6 +14,13 @@ export type QueryResult<T> = { readonly ok: true; readonly value: T } | { readon
 
 type Queries = { readonly [name: string]: (task: never) => unknown };
 
+/** Asks for a query by its name. */
+type Ask<Q extends Queries, A> = <N extends keyof Q>(
+  asker: A,
+  name: N,
+  task: Parameters<Q[N]>[0],
+) => Promise<QueryResult<ReturnType<Q[N]>>>;
+
 /** Queries of data that only the account may see; the task names the account. */
 export type ReadsOfAccount<Q extends Queries> = {
   /**
@@ -22,23 +29,11 @@ export type ReadsOfAccount<Q extends Queries> = {
    */
   readonly generation: number;
   /** Answers a query of one account. */
-  ofAccount<N extends keyof Q>(
-    asker: OfAccount,
-    name: N,
-    task: Parameters<Q[N]>[0],
-  ): Promise<QueryResult<ReturnType<Q[N]>>>;
+  readonly ofAccount: Ask<Q, OfAccount>;
   /** Answers a further part of an answer, over the same records that its first part waited for. */
-  furtherOfAccount<N extends keyof Q>(
-    asker: OfAccount,
-    name: N,
-    task: Parameters<Q[N]>[0],
-  ): Promise<QueryResult<ReturnType<Q[N]>>>;
+  readonly furtherOfAccount: Ask<Q, OfAccount>;
   /** Answers the same query over everything that is committed by now, of all accounts. */
-  ofAccountByNow<N extends keyof Q>(
-    asker: OfAccount,
-    name: N,
-    task: Parameters<Q[N]>[0],
-  ): Promise<QueryResult<ReturnType<Q[N]>>>;
+  readonly ofAccountByNow: Ask<Q, OfAccount>;
 };
 
 /** Queries of public data. */
@@ -47,7 +42,7 @@ export type PublicReads<Q extends Queries> = {
    * Does not wait for the projector, but refuses a read.db that does not follow every shard yet: such a file would show
    * an exchange without a past.
    */
-  ofPublic<N extends keyof Q>(asker: Asker, name: N, task: Parameters<Q[N]>[0]): Promise<QueryResult<ReturnType<Q[N]>>>;
+  readonly ofPublic: Ask<Q, Asker>;
   /**
    * Answers a query for all followers of the stream, over these records of the shards; null if the projector has not
    * passed them in time.

@@ -220,19 +220,11 @@ export class OpenOrders {
     return pair !== NONE && pair < this.#countOfPair.length ? this.#countOfPair[pair] : 0;
   }
 
-  /** The oldest open order of a pair, or NONE; `nextInList` returns the one after it. */
-  oldestOf(pair: number): number {
-    return pair < this.#oldest.length ? this.#oldest[pair] - 1 : NONE;
-  }
-
-  nextInList(slot: number): number {
-    return this.#listNext[slot];
-  }
-
   /** The slots of the pair's open orders, oldest first, that were placed after the one with this sequence. */
   openAfter(pair: number, sequence: number, limit: number): number[] {
     const slots: number[] = [];
-    for (let slot = this.oldestOf(pair); slot !== NONE && slots.length < limit; slot = this.#listNext[slot]) {
+    const oldest = pair < this.#oldest.length ? this.#oldest[pair] - 1 : NONE;
+    for (let slot = oldest; slot !== NONE && slots.length < limit; slot = this.#listNext[slot]) {
       if (this.orderSequence[slot] > sequence) slots.push(slot);
     }
     return slots;

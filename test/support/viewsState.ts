@@ -31,7 +31,7 @@ export function stateOfViews(views: Views) {
       const pair = views.pairs.find(account, market);
       if (pair < 0) continue;
       const rows: (number | string)[][] = [];
-      for (let slot = orders.oldestOf(pair); slot >= 0; slot = orders.nextInList(slot)) {
+      for (const slot of orders.openAfter(pair, 0, Number.POSITIVE_INFINITY)) {
         assert.equal(orders.find(orders.hash, slot * 8), slot, 'ORDERVIEW-1: an open order is found by its hash');
         const isDormant = orders.state[slot] === ORDER_STATE.DORMANT ? 1 : 0;
         const clientId = orders.clientIdOf(slot);
