@@ -6,7 +6,6 @@ import { shardOfMarket } from '../../shared/base/sharding.ts';
 import { ExchangeClient } from '../../shared/client/client.ts';
 import type { Credentials } from '../../shared/client/credentials.ts';
 import { draftOrder, type OrderIntent, type OrderMarket } from '../../shared/client/order.ts';
-import { OrderSigner } from '../../shared/client/orderSigner.ts';
 import { addressOf } from '../../shared/client/privateKey.ts';
 import type {
   Balances,
@@ -18,6 +17,7 @@ import type {
 } from '../../shared/client/types.ts';
 import { backend } from './backend.ts';
 import type { Answer, TestServer } from './server.ts';
+import { type QuickOrderSigning, traderSigner } from './traderSigner.ts';
 
 const ALL_SCOPES: Scope[] = ['read:account', 'trade:orders', 'trade:bulk', 'manage:account'];
 const FEE_BPS = 50;
@@ -47,7 +47,7 @@ type Holdings = { usdc: number; reserved: number; yes: number; no: number };
 
 export class Trader {
   readonly userId: string;
-  readonly signer: OrderSigner;
+  readonly signer: QuickOrderSigning;
   readonly client: ExchangeClient;
   readonly #server: TestServer;
   readonly #retry: TestServer['retry'];
@@ -56,7 +56,7 @@ export class Trader {
   constructor(
     server: TestServer,
     userId: string,
-    signer: OrderSigner,
+    signer: QuickOrderSigning,
     credentials: Credentials,
     retry: TestServer['retry'] = server.retry,
   ) {
@@ -157,7 +157,7 @@ async function makeUser(server: TestServer, options: TraderOptions) {
 export async function makeTrader(server: TestServer, options: TraderOptions = {}): Promise<Trader> {
   const { userId, privateKey } = await makeUser(server, options);
   const publicClient = new ExchangeClient({ baseUrl: server.baseUrl });
-  const signer = new OrderSigner(privateKey, await publicClient.signingDomain());
+  const signer = traderSigner(privateKey, await publicClient.signingDomain());
   const key = await server.admin.createApiKey(userId, {
     scopes: options.scopes ?? ALL_SCOPES,
     ...(options.requestsPerSecond === undefined

@@ -90,7 +90,7 @@ export function shareOf(id: string): number {
  */
 export async function quoteAll(
   exchange: BreadthExchange,
-  signer: OrderSigner,
+  signer: Pick<OrderSigner, 'sign'>,
   breadth: Breadth,
   grids: Map<string, OrderMarket>,
 ): Promise<number> {

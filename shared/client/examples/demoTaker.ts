@@ -3,7 +3,7 @@ import { OUTCOME, type Outcome } from '../../base/codes.ts';
 import { tickToPrice, tryParsePriceTicks } from '../../base/units.ts';
 import type { ExchangeClient } from '../client.ts';
 import { draftOrder } from '../order.ts';
-import type { OrderSigner } from '../orderSigner.ts';
+import type { OrderSigning } from '../orderSigning.ts';
 
 type TakerExchange = Pick<ExchangeClient, 'bbos' | 'balances' | 'orderMarket' | 'feeRate' | 'signAndPlace'>;
 
@@ -13,7 +13,7 @@ const ATOMIC_PER_TOKEN = 1_000_000;
 const SLACK = 0.05;
 
 /** Sells what the account has there, or buys; does nothing where no market is quoted on both sides. */
-export async function take(exchange: TakerExchange, signer: OrderSigner, marketIds: readonly string[]): Promise<void> {
+export async function take(exchange: TakerExchange, signer: OrderSigning, marketIds: readonly string[]): Promise<void> {
   const outcomeIndex: Outcome = Math.random() < 0.5 ? OUTCOME.YES : OUTCOME.NO;
   const asked = marketIds.map((market_id) => ({ market_id, outcome_index: outcomeIndex }));
   const [{ markets }, { tokens }] = await Promise.all([exchange.bbos(asked), exchange.balances()]);
