@@ -1,8 +1,8 @@
 /**
  * Runs the benches one after the other and prints a table each, or compares this checkout with another one:
  *
- *   npm run bench -- [--only NAME]... [--full] [--trades COUNT] [--attack NAME]... [--read PATH]...
- *                    [--json FILE] [--html FILE]
+ *   npm run bench -- [--only NAME]... [--full] [--trades COUNT] [--accounts COUNT] [--attack NAME]...
+ *                    [--read PATH]... [--json FILE] [--html FILE]
  *   npm run bench -- --beside DIRECTORY [--only NAME]... [--rounds COUNT]
  *
  * A missed goal is reported and does not fail the run: on a shared machine a person has to judge a figure. A bench that
@@ -42,6 +42,7 @@ const BENCHES = [
   'scaling',
   'memory',
   'remembered',
+  'accounts',
   'hostile',
   'hostileReads',
   'victim',
@@ -56,11 +57,15 @@ const BENCHES = [
 /** The hot paths: the benches to compare before and after a change that should cost nothing. */
 const COMPARED = ['matching', 'ring', 'gateway'];
 
-/** `--full` and `--trades` are for benches that are small otherwise, `--attack` and `--read` leave out the others. */
+/**
+ * `--full`, `--trades` and `--accounts` are for benches that are small otherwise, `--attack` and `--read` leave out the
+ * others.
+ */
 type Bench = {
   run(options: {
     readonly isFull: boolean;
     readonly trades?: number | undefined;
+    readonly accounts?: number | undefined;
     readonly attacks?: readonly string[] | undefined;
     readonly reads?: readonly string[] | undefined;
   }): Promise<Report>;
@@ -71,6 +76,7 @@ const { values } = parseArgs({
     only: { type: 'string', multiple: true },
     full: { type: 'boolean', default: false },
     trades: { type: 'string' },
+    accounts: { type: 'string' },
     attack: { type: 'string', multiple: true },
     read: { type: 'string', multiple: true },
     json: { type: 'string' },
@@ -117,6 +123,7 @@ async function runOne(name: string): Promise<Finished> {
   const report = await bench.run({
     isFull: values.full,
     trades: values.trades === undefined ? undefined : Number(values.trades),
+    accounts: values.accounts === undefined ? undefined : Number(values.accounts),
     attacks: values.attack,
     reads: values.read,
   });
