@@ -165,6 +165,23 @@ test('an account has room for the eight addresses it used last; one that another
   assert.deepEqual([signed.has('a1'), signed.has('a2'), signed.has('a3')], [true, false, true]);
 });
 
+test('SIGNEDADDRESSES-1: of many accounts those that signed last have one; an address of a remaining one stays', () => {
+  const signed = new SignedAddresses(3);
+  signed.note(1, 'shared');
+  signed.note(1, 'a1');
+  for (const account of [2, 3]) signed.note(account, `a${account}`);
+  signed.note(2, 'shared');
+  signed.note(4, 'a4');
+  const has = (): boolean[] => ['shared', 'a1', 'a2', 'a3', 'a4'].map((address) => signed.has(address));
+  assert.deepEqual(has(), [true, false, true, true, true], 'the first account is gone');
+  signed.note(3, 'a3');
+  signed.note(5, 'a5');
+  assert.deepEqual(has(), [false, false, false, true, true], 'then the second, which signed longest ago');
+  for (const key of ['a', 'b', 'c', 'd']) assert.ok(signed.isDue(key, 0));
+  assert.ok(!signed.isDue('d', 50), 'a key that is remembered is not due');
+  assert.ok(signed.isDue('a', 50), 'one that is not is looked at again');
+});
+
 test('the address of a busy key is looked at ten times a second', () => {
   const signed = new SignedAddresses();
   const due = [0, 50, 99, 100, 150].map((ms) => signed.isDue('key', ms));
