@@ -1,12 +1,11 @@
 /**
  * The public names of accounts (RULES.md 13.3): a handle of their own once they ask for it, else a pseudonym.
- * Owner: the gateway thread; in memory, written through to control.db.
+ * Owner: the gateway thread; read from control.db.
  *
  * Invariants:
  *   PROFILES-1  A handle belongs to one account, also while its profile is not public.
  */
 import { assert } from '../../shared/base/assert.ts';
-import type { TakenRows } from '../../shared/records/changedRows.ts';
 import type { ControlDatabase } from '../base/database.ts';
 import { type Changes, SYNCED_AT_ONCE } from '../base/laterSync.ts';
 import type { Pseudonyms } from './pseudonymsStore.ts';
@@ -26,11 +25,9 @@ export class PublicProfiles {
   readonly pseudonyms: Pseudonyms;
   readonly #changes: Changes;
   readonly #userIdOf: (account: number) => string;
-  /** By account index. */
-  readonly #profiles = new Map<number, PublicProfile>();
-  readonly #accountOf = new Map<string, number>();
   readonly #replace;
   readonly #select;
+  readonly #selectOwner;
 
   constructor(
     database: ControlDatabase,
@@ -45,23 +42,19 @@ export class PublicProfiles {
       'INSERT OR REPLACE INTO public_profiles VALUES ($account_index, $handle, $avatar_url, $is_public)',
     );
     this.#select = database.prepare<[number], ProfileRow>('SELECT * FROM public_profiles WHERE account_index = ?');
-    for (const row of database.prepare<[], ProfileRow>('SELECT * FROM public_profiles').iterate()) this.#load(row);
-  }
-
-  /** A row is replaced, never taken away. */
-  reload(changed: TakenRows): void {
-    const rows = changed.numbersOf('public_profiles').map((account) => this.#select.get(account)!);
-    for (const { account_index } of rows) this.#accountOf.delete(this.of(account_index)?.handle ?? '');
-    for (const row of rows) this.#load(row);
+    this.#selectOwner = database
+      .prepare<[string], number>('SELECT account_index FROM public_profiles WHERE handle = ?')
+      .pluck();
   }
 
   of(account: number): PublicProfile | null {
-    return this.#profiles.get(account) ?? null;
+    const row = this.#select.get(account);
+    return row === undefined ? null : { handle: row.handle, avatarUrl: row.avatar_url, isPublic: row.is_public === 1 };
   }
 
   /** False when the handle is another account's. */
   isFree(handle: string, account: number): boolean {
-    return (this.#accountOf.get(handle) ?? account) === account;
+    return (this.#selectOwner.get(handle) ?? account) === account;
   }
 
   /** Durable once `durable` says so. */
@@ -70,21 +63,14 @@ export class PublicProfiles {
     assert(this.isFree(handle, account), 'PROFILES-1: a handle belongs to one account');
     const row = { account_index: account, handle, avatar_url: avatarUrl, is_public: isPublic ? 1 : 0 } as const;
     this.#changes.write(() => this.#replace.run(row));
-    this.#accountOf.delete(this.of(account)?.handle ?? '');
-    this.#load(row);
   }
 
   durable(): Promise<void> {
     return this.#changes.durable();
   }
 
-  #load({ account_index, handle, avatar_url: avatarUrl, is_public }: ProfileRow): void {
-    this.#profiles.set(account_index, { handle, avatarUrl, isPublic: is_public === 1 });
-    this.#accountOf.set(handle, account_index);
-  }
-
   shown(account: number): Shown {
-    const profile = this.#profiles.get(account);
+    const profile = this.of(account);
     if (profile?.isPublic) {
       return { handle: profile.handle, userId: this.#userIdOf(account), avatarUrl: profile.avatarUrl };
     }
