@@ -17,6 +17,7 @@
  * Owner: the shard thread.
  */
 import { assert } from '../../shared/base/assert.ts';
+import { MAX_ACCOUNTS } from '../../shared/base/codes.ts';
 import type { SnapshotIo } from '../base/snapshotIo.ts';
 
 const ACCOUNT_BITS = 26;
@@ -31,6 +32,8 @@ const CIRCLE = 65_535;
 const HALF = 32_767;
 const HOUR_SEC = 3600;
 const HOUR_MS = 3_600_000;
+
+assert(MAX_ACCOUNTS <= 2 ** ACCOUNT_BITS, 'HASHES-1: every account fits into its bits');
 
 /** The market and the hour of what is never forgotten. */
 export const FOR_EVER = -1;

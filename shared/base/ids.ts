@@ -5,6 +5,7 @@
  *   48 bits time in ms | 0111 | 12 bits shard | 10 | 6 bits kind | 56 bits sequence
  */
 import { assert } from './assert.ts';
+import { MAX_ACCOUNTS } from './codes.ts';
 
 export const ID_KIND = { CARRIED: 0, ORDER: 1, TRADE: 2, MOVEMENT: 3, ENDING: 4, REBATE: 5 } as const;
 type IdKind = (typeof ID_KIND)[keyof typeof ID_KIND];
@@ -48,6 +49,7 @@ export function movementIdBytes(timeMs: number, shard: number, shardSequence: nu
 const SHORT_ACCOUNTS = 2 ** 20;
 const MARKET_BITS = 29;
 const LONG_ACCOUNT = 2 ** 23;
+assert(MAX_ACCOUNTS <= 2 ** 26, 'ids: an account has 26 bits');
 
 /**
  * The bytes of the id for an account's tokens of a market, or its USDC, at the beginning of history: it sorts before
@@ -56,7 +58,7 @@ const LONG_ACCOUNT = 2 ** 23;
  */
 export function carriedIdBytes(timeMs: number, shard: number, account: number, market: number): Uint8Array {
   if (account < SHORT_ACCOUNTS) return timeOrderedIdBytes(timeMs, shard, ID_KIND.CARRIED, account * TWO_32 + market);
-  assert(account < 2 ** 26, 'ids: an account has 26 bits');
+  assert(account < MAX_ACCOUNTS, 'ids: an account has 26 bits');
   assert(market < 2 ** MARKET_BITS - 1 || market === 0xffff_ffff, 'ids: the market of a carried id has 29 bits');
   const bytes = timeOrderedIdBytes(timeMs, shard, ID_KIND.CARRIED, 0);
   // Both halves are written apart, because the whole is no safe integer.

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { HashIndex } from '../../../../engine/book/hashIndex.ts';
 import { FOR_EVER, hourAfterSec, hourOfMs } from '../../../../engine/book/retention.ts';
+import { MAX_ACCOUNTS } from '../../../../shared/base/codes.ts';
 import { FILE_LAYOUTS } from '../../../../shared/base/formats.ts';
 import { MemorySnapshot } from '../../../support/memorySnapshot.ts';
 import { Random } from '../../../support/random.ts';
@@ -70,6 +71,25 @@ describe('accepted orders', () => {
     assert.ok(index.has(hash(0), 0) && !index.has(hash(1), 0));
     index.retention.decide(0);
     assert.deepEqual([swept(index).size, index.words, snapshotBytes(index)], [0, 0, 0]);
+  });
+
+  it('of the last account that there may be are its own, in any market, and forgotten like others', () => {
+    const markets = [0, 63, 64, 2 ** 22 - 2, 2 ** 22 - 1];
+    const accounts = [1, 2 ** 20, MAX_ACCOUNTS - 1];
+    const index = new HashIndex();
+    const all = markets.flatMap((market) => accounts.map((account) => [market, account] as const));
+    for (const [i, [market, account]] of all.entries()) index.insert(hash(i), 0, account, market, FOR_EVER);
+    for (const [i, [, account]] of all.entries()) assert.equal(index.accountOf(hash(i), 0), account, `entry ${i}`);
+    assert.deepEqual(
+      accounts.map((account) => index.countOf(account)),
+      [5, 5, 5],
+    );
+    index.retention.decide(2 ** 22 - 2);
+    swept(index);
+    assert.deepEqual(
+      remembered(index, all.length).map((i) => all[i]![0]),
+      markets.filter((market) => market !== 2 ** 22 - 2).flatMap((market) => [market, market, market]),
+    );
   });
 
   it('are forgotten once their expiration has passed, by the hour and never earlier', () => {
