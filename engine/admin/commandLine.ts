@@ -58,7 +58,7 @@ export type Call = Surroundings & {
 export type Command = {
   readonly options: readonly OptionName[];
   /** The name of a file or folder follows the name of the command, or that of a member may. */
-  readonly takes?: 'file' | 'folder' | 'member';
+  readonly takes?: 'file' | 'folder' | 'member' | 'number';
   /** It makes files in the data directory: only the user that owns it runs it. */
   readonly writes?: true;
   readonly run: (call: Call) => Promise<boolean>;

@@ -11,6 +11,7 @@ import { accessProblem } from '../../shared/base/fileAccess.ts';
 import { newerFileIn } from '../../shared/base/fileVersions.ts';
 import type { JournalKey, KnownHead } from '../../shared/base/journalKey.ts';
 import { openDatabase } from '../../shared/base/openDatabase.ts';
+import { isResharding } from '../../shared/base/resharding.ts';
 import { keepRowSums } from '../../shared/base/rowSums.ts';
 import { errorMessage } from '../../shared/base/thrown.ts';
 import { hasJournalKey, JOURNAL_KEY_FILE, readJournalKey } from '../../shared/crypto/journalKeyFile.ts';
@@ -46,6 +47,8 @@ export type ShardFile = {
  */
 export async function listShards(directory: string, key?: JournalKey, isVouchedFor = false): Promise<ShardFile[]> {
   if (!existsSync(directory)) throw new AdminError(`${directory} does not exist`);
+  if (isResharding(directory))
+    throw new AdminError(`${directory}: a reshard was interrupted: finish it with \`npm run admin -- reshard N\``);
   const found = readdirSync(directory).flatMap((name) => {
     const match = /^journal-(0|[1-9][0-9]{0,3})\.db$/.exec(name);
     return match === null ? [] : [Number(match[1])];

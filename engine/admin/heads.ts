@@ -46,6 +46,13 @@ export function saveHeads(
     .run(JOURNAL_HEADS, sealHeads(masterKey, heads));
 }
 
+/** The ends of the only journals that there are from now on. */
+export function replaceHeads(control: Database.Database, directory: string, heads: readonly KnownHead[]): void {
+  control
+    .prepare('INSERT INTO platform (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value')
+    .run(JOURNAL_HEADS, sealHeads(openMasterKey(directory), heads));
+}
+
 /** Heads by shard; empty if control.db has none. */
 function readHeads(control: Database.Database, masterKey: Uint8Array): readonly KnownHead[] {
   const sealed = control

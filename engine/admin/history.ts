@@ -82,7 +82,7 @@ export class History {
       this.#orders.set(slot, {
         id: timeOrderedId(
           orders.createdMs[slot << DOUBLE_SHIFT],
-          this.#shard,
+          orders.origin[slot << WORD_SHIFT] === 0 ? this.#shard : orders.origin[slot << WORD_SHIFT] - 1,
           ID_KIND.ORDER,
           orders.sequence[slot << DOUBLE_SHIFT],
         ),

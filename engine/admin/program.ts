@@ -25,6 +25,7 @@ import { ReplayError } from '../core/engine.ts';
 import { JournalError } from '../journal/row.ts';
 import { adopt } from './adopt.ts';
 import { auditDirectory } from './audit.ts';
+import { auditCuts } from './auditCuts.ts';
 import { AuditLogCheck } from './auditLog.ts';
 import { backUp, drill, ofBackups, restore } from './backups.ts';
 import { repair, repairControlDatabase, verify } from './checks.ts';
@@ -80,6 +81,7 @@ const COMMANDS: Record<string, Command> = {
   },
   'history write': { options: [], takes: 'folder', run: writeHistoryOf },
   'keys rotate': { options: [], writes: true, run: rotateKeys },
+  reshard: { options: [], takes: 'number', writes: true, run: reshardDirectory },
   audit: { options: [], run: audit },
   'audit-log': { options: ['from'], run: auditLog },
   'chain reconcile': { options: ['all'], run: reconcileWithChain },
@@ -196,10 +198,12 @@ async function writeHistoryOf(call: Call): Promise<boolean> {
 async function audit(call: Call): Promise<boolean> {
   const directory = dataDir(call);
   const files = await listShards(directory);
-  const report = (control: Database.Database | null): boolean => {
+  const report = async (control: Database.Database | null): Promise<boolean> => {
+    const cuts = control === null ? null : await auditCuts(files, control);
+    for (const line of cuts?.lines ?? []) print(call, line);
     const { text, isBalanced } = auditDirectory(files, control);
     print(call, text);
-    return isBalanced;
+    return isBalanced && cuts?.isBalanced !== false;
   };
   if (!existsSync(join(directory, 'control.db'))) {
     throw new AdminError(
@@ -274,6 +278,18 @@ function masterKeyFrom({ env }: Call, variable: string): Uint8Array | null {
   const key = text === '' ? null : parseMasterKey(text);
   if (text !== '' && key === null) throw new AdminError(`${variable}: not a master key`);
   return key;
+}
+
+async function reshardDirectory(call: Call): Promise<boolean> {
+  const { reshard } = await import('./reshard.ts');
+  const shards = /^[0-9]{1,3}$/.test(call.argument) ? Number(call.argument) : 0;
+  if (shards === 0) throw new UsageError('reshard: a number of shards, from 1 on');
+  if ((call.env['HISTORY_DIR'] ?? '').trim() !== '')
+    throw new AdminError(
+      'HISTORY_DIR: the number of shards of an exchange with a public history cannot be changed yet',
+    );
+  await reshard(dataDir(call), shards, (line) => print(call, line), systemClock.nowMs());
+  return true;
 }
 
 async function auditLog(call: Call): Promise<boolean> {

@@ -43,6 +43,17 @@ export type RebuildOptions = {
   readonly print: Print;
 };
 
+/** Follows the journals of a stopped exchange up to their ends, without frames for clients. */
+export function catchUp(files: readonly ShardFile[], print: Print): void {
+  const path = join(files[0].directory, READ_DB);
+  const old = factsOf(path, files);
+  if (old === null || !old.continues)
+    throw new AdminError(`${path} is missing, damaged or of another version: start the exchange once, and stop it`);
+  const lasts = files.map(lastOf);
+  if (old.followed.every((record, shard) => record === lasts[shard])) return;
+  make(path, files, lasts, lasts, { print, nowMs: () => Date.now() });
+}
+
 /** The exchange must be stopped. @returns true if read.db was rebuilt. */
 export function rebuild(files: readonly ShardFile[], options: RebuildOptions): boolean {
   const { from, print } = options;
@@ -137,7 +148,7 @@ function make(
   files: readonly ShardFile[],
   lasts: readonly number[],
   logged: readonly number[],
-  { print, nowMs }: RebuildOptions,
+  { print, nowMs }: Pick<RebuildOptions, 'print' | 'nowMs'>,
 ) {
   const progressMemory = Progress.create(files.length);
   const progress = new Progress(progressMemory);

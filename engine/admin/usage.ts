@@ -40,6 +40,8 @@ export const USAGE = `Usage:
       seals all secrets under a new master key: NEW_MASTER_KEY, or a random one if the key is a file of DIR; the
       exchange must be stopped; after an interruption the same command finishes the rotation; in a cluster all members
       must be stopped, and the others then join the member in DIR anew (JOURNAL_URL)
+  npm run admin -- reshard N [--data DIR]
+      divides the markets among N shards; the exchange must be stopped; after an interruption the same command goes on
   npm run admin -- audit [--data DIR]
       adds up every balance from the journals alone and compares it with the engine's; the exchange may be running, but
       deposits and withdrawals are compared with control.db only if it is stopped

@@ -110,6 +110,11 @@ export class AcceptedHashes {
     this.#young.insert(words, word, account, market, lastHour);
   }
 
+  /** As `HashIndex.insertKept`. */
+  insertKept(words: Uint32Array, entry: number): void {
+    this.#young.insertKept(words, entry);
+  }
+
   sweep(entries: number): void {
     this.#young.sweep(entries);
     this.#old?.sweep(entries);

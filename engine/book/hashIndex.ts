@@ -154,6 +154,12 @@ export class HashIndex {
     if (this.#unswept > 0) this.sweep(SWEPT_FOR_EACH);
   }
 
+  /** Adds an entry of another index that is not there yet: as `visitKept` shows it. */
+  insertKept(words: Uint32Array, entry: number): void {
+    assert(!this.has(words, entry), 'HASHES-2: a hash is inserted once');
+    this.#add(words, entry, accountIn(words[entry + 4]), words[entry + 4], words[entry + 5]);
+  }
+
   /** Looks at some more entries, and frees those that may be forgotten. Called while the shard is idle, too. */
   sweep(entries: number): void {
     if (this.#unswept === 0) return;

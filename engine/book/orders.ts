@@ -13,7 +13,7 @@
  *        10 next   11 previous   12 accountNext   13 accountPrevious   14 heapIndex   15 tag
  *   ──── second line
  *        16 quantityLots   18 filledNotionalMicro   20 sequence   22 makerAmount   24 takerAmount   26 expirationSec
- *        28 createdMs   30 unused   31 grant
+ *        28 createdMs   30 origin   31 grant
  *
  * The other signed fields, among them the hash, are in separate cache lines (signedLines.ts).
  *
@@ -32,6 +32,9 @@ import { SignedLines } from './signedLines.ts';
 import { NO_TAG, Tags } from './tags.ts';
 
 export const NONE = -1;
+
+/** The first version of snapshots with the origins of orders; in older ones every order is of its own shard. */
+const ORIGINS_VERSION = 16;
 
 /** States of a slot. An order is INCOMING only while a command places, moves or closes it. */
 export const SLOT_STATE = { FREE: 0, INCOMING: 1, RESTING: 2, DORMANT: 3 } as const;
@@ -61,6 +64,7 @@ export const WORD_AT = {
   ACCOUNT_PREVIOUS: 13,
   HEAP_INDEX: 14,
   TAG: 15,
+  ORIGIN: 30,
   GRANT: 31,
 } as const;
 export const DOUBLE_AT = {
@@ -119,6 +123,8 @@ export class Orders {
   takerAmount!: Float64Array;
   expirationSec!: Float64Array;
   createdMs!: Float64Array;
+  /** The shard that accepted the order, plus one: its id names that shard. 0: this shard (core/resharding.ts). */
+  origin!: Uint32Array;
   /** Number of the grant under which it was signed, or UNKNOWN_GRANT. */
   grant!: Uint32Array;
   readonly tags = new Tags();
@@ -154,6 +160,7 @@ export class Orders {
     words[row | WORD_AT.PREVIOUS] = NONE;
     words[row | WORD_AT.HEAP_INDEX] = NONE;
     words[row | WORD_AT.TAG] = NO_TAG;
+    words[row | WORD_AT.ORIGIN] = 0;
     if (account >= this.accountHead.length) this.#growAccounts(account);
     const tail = this.accountTail[account];
     words[row | WORD_AT.ACCOUNT_PREVIOUS] = tail;
@@ -231,6 +238,7 @@ export class Orders {
     this.tags.persist(io);
     this.accountHead = io.i32(this.accountHead);
     this.accountTail = io.i32(this.accountTail);
+    if (io.version >= ORIGINS_VERSION) u16(this.origin);
   }
 
   /** Asserts the parts of ORDERS-1 and ORDERS-2 that the pool can see: the free list and the lists of accounts. */
@@ -248,16 +256,19 @@ export class Orders {
       for (let slot = this.firstOf(account); slot !== NONE; slot = this.accountNext[slot << WORD_SHIFT]) {
         assert(this.account[slot << WORD_SHIFT] === account, 'ORDERS-2: an order is in the list of its account');
         assert(this.accountPrevious[slot << WORD_SHIFT] === before, 'ORDERS-2: account lists are linked both ways');
-        assert(
-          before === NONE || this.sequence[before << DOUBLE_SHIFT] < this.sequence[slot << DOUBLE_SHIFT],
-          'ORDERS-2: an account list is oldest first',
-        );
+        assert(before === NONE || this.#isOlder(before, slot), 'ORDERS-2: an account list is oldest first');
         before = slot;
         listed++;
       }
       assert(this.accountTail[account] === before, 'ORDERS-2: an account list ends at its tail');
     }
     assert(listed === this.openCount, 'ORDERS-2: every open order is in the list of its account');
+  }
+
+  /** Numbers of orders are of the shard that accepted them: those of two shards may be equal. */
+  #isOlder(before: number, slot: number): boolean {
+    const [a, b] = [this.sequence[before << DOUBLE_SHIFT], this.sequence[slot << DOUBLE_SHIFT]];
+    return a < b || (a === b && this.origin[before << WORD_SHIFT] !== this.origin[slot << WORD_SHIFT]);
   }
 
   #linkFree(from: number, to: number): void {
@@ -303,6 +314,7 @@ export class Orders {
     this.takerAmount = new Float64Array(buffer, DOUBLE_AT.TAKER_AMOUNT * 8);
     this.expirationSec = new Float64Array(buffer, DOUBLE_AT.EXPIRATION_SEC * 8);
     this.createdMs = new Float64Array(buffer, DOUBLE_AT.CREATED_MS * 8);
+    this.origin = new Uint32Array(buffer, WORD_AT.ORIGIN * 4);
     this.grant = new Uint32Array(buffer, WORD_AT.GRANT * 4);
   }
 

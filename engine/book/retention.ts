@@ -50,6 +50,11 @@ export class Retention {
     this.#onMore = onMore;
   }
 
+  /** The hour that journaled time has come to, or 0. */
+  get hour(): number {
+    return this.#hour;
+  }
+
   /** The market is decided, and stays so. */
   decide(market: number): void {
     if (market >= this.#decided.length) {
@@ -98,6 +103,11 @@ export function hourOfMs(timeMs: number): number {
 /** The first hour in which an expiration has passed; FOR_EVER for 0, which never passes. */
 export function hourAfterSec(expirationSec: number): number {
   return expirationSec === 0 ? FOR_EVER : Math.ceil(expirationSec / HOUR_SEC);
+}
+
+/** The market of an entry, or FOR_EVER if its entry does not say it. */
+export function marketIn(low: number, high: number): number {
+  return ((low >>> ACCOUNT_BITS) | ((high >>> HIGH_SHIFT) << LOW_MARKET_BITS)) - 1;
 }
 
 export function accountIn(low: number): number {

@@ -92,6 +92,12 @@ export class Tombstones {
     return untilMs;
   }
 
+  /** Adds an entry of another shard to a state that is being made: not before an earlier one. */
+  restore(account: number, hash: Uint32Array, untilMs: number): void {
+    this.#insert(keyOf(account, hash, 0), { account, hash, untilMs });
+    this.#startLooking();
+  }
+
   /** Visits every entry, oldest first, including expired ones. */
   visit(visitor: (account: number, hash: Uint32Array, untilMs: number) => void): void {
     for (const { account, hash, untilMs } of this.#entries.values()) visitor(account, hash, untilMs);

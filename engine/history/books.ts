@@ -15,6 +15,8 @@ export type HistoryOrder = {
   readonly slot: number;
   readonly createdMs: number;
   readonly sequence: number;
+  /** The shard that its id names, plus one; 0: the shard of the history. */
+  readonly origin: number;
   readonly side: number;
   readonly outcome: number;
   readonly isBid: boolean;

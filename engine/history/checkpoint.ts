@@ -11,7 +11,10 @@ import { readWhole, replaceFile } from './files.ts';
 import type { KeptMarket, KeptOrder } from './shardHistory.ts';
 
 const FORMAT = 2;
-/** Words of an order: those of 64 bits take two. The flags are bits: side, outcome, bid, resting. */
+/**
+ * Words of an order: those of 64 bits take two. The flags are bits: side, outcome, bid, resting, and above them the
+ * origin.
+ */
 const ORDER = {
   slot: 0,
   market: 1,
@@ -90,7 +93,11 @@ function writeOrder(words: Uint32Array, word: number, order: KeptOrder): void {
   words[word + ORDER.market] = order.market;
   words[word + ORDER.yesTicks] = order.yesTicks;
   words[word + ORDER.flags] =
-    order.side | (order.outcome << 1) | (Number(order.isBid) << 2) | (Number(order.isResting) << 3);
+    order.side |
+    (order.outcome << 1) |
+    (Number(order.isBid) << 2) |
+    (Number(order.isResting) << 3) |
+    (order.origin << 4);
   writeSafe(words, word + ORDER.createdMs, order.createdMs);
   writeSafe(words, word + ORDER.sequence, order.sequence);
   writeSafe(words, word + ORDER.priority, order.priority);
@@ -109,6 +116,7 @@ function* readOrders(fd: number, offset: number): Generator<KeptOrder> {
       outcome: (flags >>> 1) & 1,
       isBid: (flags & 4) !== 0,
       isResting: (flags & 8) !== 0,
+      origin: flags >>> 4,
       createdMs: readSafe(words, ORDER.createdMs),
       sequence: readSafe(words, ORDER.sequence),
       yesTicks: words[ORDER.yesTicks],

@@ -169,6 +169,8 @@ export class ShardHistory {
     const order = {
       slot,
       sequence,
+      // An ORDER has 0 there.
+      origin: words[word + EVENT.ORDER_STATE.origin],
       createdMs: readSafe(words, word + EVENT.ORDER.createdMs),
       side: kindSide(kind),
       outcome: kindOutcome(kind),
@@ -242,7 +244,8 @@ export class ShardHistory {
   ): void {
     market.sequence = sequence;
     const level = market.book.levelOf(order);
-    const id = timeOrderedId(order.createdMs, this.#shard, ID_KIND.ORDER, order.sequence);
+    const idShard = order.origin === 0 ? this.#shard : order.origin - 1;
+    const id = timeOrderedId(order.createdMs, idShard, ID_KIND.ORDER, order.sequence);
     const head = `${market.id},${sequence},${timeMs},${event},${id},${SIDE_NAMES[order.side]},${order.outcome}`;
     const place = `${order.isBid ? 'bid' : 'ask'},${order.yesTicks},${market.book.ticksPerUnit}`;
     const sums = `${lots},${remaining},${order.priority},${level.lots},${level.orders}`;

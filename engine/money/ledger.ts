@@ -70,6 +70,14 @@ export class Ledger {
     this.#live = true;
   }
 
+  /** Sets what an account has in a state that is being made, before it goes live. */
+  give(account: number, netMicro: number, reservedMicro: number): void {
+    assert(!this.#live, 'LEDGER-3: only a movement changes a ledger that is live');
+    this.#ensureAccount(account);
+    this.netMicro[account] = netMicro;
+    this.reservedMicro[account] = reservedMicro;
+  }
+
   /** USDC that the account could reserve right now, as seen from this shard. */
   availableMicro(account: number): number {
     const pending = account < this.#pendingMicro.length ? this.#pendingMicro[account] : 0;

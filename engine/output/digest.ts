@@ -120,6 +120,11 @@ export class Digest {
       a = mixA(a, grant);
       b = mixB(b, grant);
     }
+    const origin = o.origin[slot << WORD_SHIFT];
+    if (origin !== 0) {
+      a = mixA(a, origin);
+      b = mixB(b, origin);
+    }
     const tag = o.tag[slot << WORD_SHIFT];
     if (tag !== NO_TAG) {
       a = this.#mixTag(mixA, a, tag);

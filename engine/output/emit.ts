@@ -127,7 +127,7 @@ export class EventWriter {
     writeSafe(words, word + ORDER.filledNotionalMicro, o.filledNotionalMicro[slot << DOUBLE_SHIFT]);
     writeSafe(words, word + ORDER.createdMs, o.createdMs[slot << DOUBLE_SHIFT]);
     words[word + ORDER.isDormant] = o.state[slot << WORD_SHIFT] === SLOT_STATE.DORMANT ? 1 : 0;
-    words[word + ORDER_STATE.unused] = 0;
+    words[word + ORDER_STATE.origin] = o.origin[slot << WORD_SHIFT];
   }
 
   /**

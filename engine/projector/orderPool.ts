@@ -10,6 +10,7 @@
  */
 import { assert } from '../../shared/base/assert.ts';
 import { HASH_BYTES, UUID_BYTES } from '../../shared/base/hex.ts';
+import { shardOfId } from '../../shared/base/ids.ts';
 import { NO_GROUP } from '../../shared/wire/commands.ts';
 import type { PrivateOrder } from '../../shared/wire/privateProjection.ts';
 
@@ -95,6 +96,12 @@ export class OpenOrder implements PrivateOrder {
     this.hashWord = index * HASH_WORDS;
     this.#numbers = numbers;
     this.#at = index * NUMBERS.length;
+  }
+
+  /** The shard that accepted it, plus one; 0: the shard that it is in. */
+  get origin(): number {
+    const idShard = shardOfId(this.id);
+    return idShard === this.shard ? 0 : idShard + 1;
   }
 
   /** The bytes of its hash, in the pool's memory. */

@@ -116,7 +116,10 @@ export class OrderProjection {
     const isFilled = remainingLots < quantityLots;
     const order = this.#pool.take();
     order.orderSequence = readSafe(words, word + EVENT.ORDER.sequence);
-    writeTimeOrderedId(order.id, 0, createdMs, record.shard, ID_KIND.ORDER, order.orderSequence);
+    // An ORDER has 0 there.
+    const origin = words[word + EVENT.ORDER_STATE.origin];
+    const idShard = origin === 0 ? record.shard : origin - 1;
+    writeTimeOrderedId(order.id, 0, createdMs, idShard, ID_KIND.ORDER, order.orderSequence);
     for (let i = 0; i < HASH_WORDS; i++) order.hash[order.hashWord + i] = words[word + EVENT.ORDER.hash + i];
     order.account = words[word + ANY_EVENT.account];
     order.side = kindSide(kind);

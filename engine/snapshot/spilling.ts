@@ -90,6 +90,23 @@ export function reseal(from: RunPlace, name: RunName, to: RunPlace): RunName {
   return made;
 }
 
+/** Those hashes of a run of another shard that belong here. @returns null if there are none */
+export function divideRun(
+  from: RunPlace,
+  name: RunName,
+  to: RunPlace,
+  isOwn: (words: Uint32Array, entry: number) => boolean,
+): RunName | null {
+  const run = HashRun.open(from, name);
+  try {
+    return written(to, name.slice, name.count, (add) => {
+      for (const [words, entry] of run.entries()) if (isOwn(words, entry)) add(words, entry);
+    });
+  } finally {
+    run.close();
+  }
+}
+
 /** The two newest runs of the slice with the most of them, if the older one is not much larger. */
 function pairToMerge(runs: readonly RunName[]): [older: RunName, newer: RunName] | null {
   const slices = Array.from({ length: SLICES }, (_, slice) => runs.filter((run) => run.slice === slice));

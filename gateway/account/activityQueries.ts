@@ -7,7 +7,7 @@ import { assert } from '../../shared/base/assert.ts';
 import { CLOSE_REASON_NAMES, SIDE_NAMES } from '../../shared/base/codes.ts';
 import { fillTime } from '../../shared/base/fillTimes.ts';
 import { bytesToUuid } from '../../shared/base/hex.ts';
-import { ID_KIND, timeOrderedId } from '../../shared/base/ids.ts';
+import { ID_KIND, shardOfId, timeOrderedId } from '../../shared/base/ids.ts';
 import { mulSafe } from '../../shared/base/int.ts';
 import { limitPrice, ownTicks } from '../../shared/base/orderMath.ts';
 import { tickToPrice8 } from '../../shared/base/units.ts';
@@ -130,7 +130,7 @@ function ofOrder(type: Exclude<ActivityType, 'fill'>, row: OrderRow & EndingRow)
   const order = orderFacts(row);
   const isPlaced = type === 'placed';
   return {
-    id: isPlaced ? order.id : timeOrderedId(row.updated_ms, row.shard, ID_KIND.ENDING, row.order_sequence),
+    id: isPlaced ? order.id : timeOrderedId(row.updated_ms, shardOfId(row.id), ID_KIND.ENDING, row.order_sequence),
     type,
     market_id: order.marketId,
     order_id: order.id,

@@ -26,6 +26,7 @@ class SideCopy {
   readonly yesTicks: number[] = [];
   readonly createdMs: number[] = [];
   readonly orderSequence: number[] = [];
+  readonly idShards: number[] = [];
   readonly remainingLots: number[] = [];
   /** The slots that the orders were copied from, and the number of each order's last change. */
   readonly slots: number[] = [];
@@ -46,6 +47,7 @@ class SideCopy {
         this.yesTicks.push(tick);
         this.createdMs.push(from.createdMs[slot]);
         this.orderSequence.push(from.orderSequence[slot]);
+        this.idShards.push(from.idShard(slot));
         this.remainingLots.push(from.remainingLots[slot]);
         this.slots.push(slot);
         this.changes.push(from.changes[slot]);
@@ -103,11 +105,12 @@ export class BookOrders {
     }
   }
 
-  #render({ yesTicks, createdMs, orderSequence, remainingLots }: SideCopy, row: number, outcome: Outcome): string {
+  #render(side: SideCopy, row: number, outcome: Outcome): string {
+    const { yesTicks, createdMs, idShards, orderSequence, remainingLots } = side;
     const ticksPerUnit = this.#ticksPerUnit;
     const ticks = outcome === OUTCOME.YES ? yesTicks[row] : ticksPerUnit - yesTicks[row];
     return JSON.stringify({
-      id: timeOrderedId(createdMs[row], this.#from.shard, ID_KIND.ORDER, orderSequence[row]),
+      id: timeOrderedId(createdMs[row], idShards[row], ID_KIND.ORDER, orderSequence[row]),
       price: tickToPrice(ticks, ticksPerUnit),
       remaining_token_quantity_atomic: productToString(remainingLots[row], ticksPerUnit),
     });

@@ -19,10 +19,10 @@ export class OrderCopies implements OrderColumns {
   readonly filledNotionalMicro: Float64Array<ArrayBuffer>;
   readonly orderSequence: Float64Array<ArrayBuffer>;
   readonly createdMs: Float64Array<ArrayBuffer>;
+  readonly #idShards: Uint16Array<ArrayBuffer>;
   /** The slots that the orders were copied from, and the number of each order's last change. */
   readonly slots: ArrayLike<number>;
   readonly changes: Uint32Array<ArrayBuffer>;
-  readonly #shard: number;
   readonly #market: number;
   readonly #clientIds: (string | null)[] = [];
   readonly #groups: number[] = [];
@@ -31,7 +31,6 @@ export class OrderCopies implements OrderColumns {
   constructor(from: OpenOrders, market: number, slots: ArrayLike<number>) {
     const count = slots.length;
     this.count = count;
-    this.#shard = from.shard;
     this.#market = market;
     this.hash = new Uint32Array(count * HASH_WORDS);
     this.kind = new Uint32Array(count);
@@ -41,6 +40,7 @@ export class OrderCopies implements OrderColumns {
     this.filledNotionalMicro = new Float64Array(count);
     this.orderSequence = new Float64Array(count);
     this.createdMs = new Float64Array(count);
+    this.#idShards = new Uint16Array(count);
     this.slots = slots;
     this.changes = new Uint32Array(count);
     for (let row = 0; row < count; row++) this.#copy(from, slots[row], row);
@@ -51,7 +51,7 @@ export class OrderCopies implements OrderColumns {
   }
 
   orderId(row: number): string {
-    return timeOrderedId(this.createdMs[row], this.#shard, ID_KIND.ORDER, this.orderSequence[row]);
+    return timeOrderedId(this.createdMs[row], this.#idShards[row], ID_KIND.ORDER, this.orderSequence[row]);
   }
 
   clientIdOf(row: number): string | null {
@@ -71,6 +71,7 @@ export class OrderCopies implements OrderColumns {
     this.filledNotionalMicro[row] = from.filledNotionalMicro[slot];
     this.orderSequence[row] = from.orderSequence[slot];
     this.createdMs[row] = from.createdMs[slot];
+    this.#idShards[row] = from.idShard(slot);
     this.changes[row] = from.changes[slot];
     this.#clientIds.push(from.clientIdOf(slot));
     this.#groups.push(from.groupOf(slot));

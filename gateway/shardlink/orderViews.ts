@@ -8,7 +8,8 @@
  *
  * Invariants:
  *   ORDERVIEW-1  An order is listed (index and list) exactly while its state is RESTING or DORMANT.
- *   ORDERVIEW-2  Inside a list, orderSequence strictly increases from oldest to newest.
+ *   ORDERVIEW-2  Inside a list, orderSequence strictly increases from oldest to newest: the orders of a market were all
+ *                accepted by one shard at a time, and a later one goes on above it (core/resharding.ts).
  *   ORDERVIEW-3  A slot's columns stay as they are after the order closed, until an ORDER event reuses the slot.
  *   ORDERVIEW-4  0 <= remainingLots <= quantityLots.
  *   ORDERVIEW-5  A listed order with a client order id is found by account and that id.
@@ -47,6 +48,8 @@ export class OpenOrders {
   /** The orderSequence that decides the position in the queue: the order's own, unless an amend kept an older one. */
   priority = new Float64Array(FIRST_SLOTS);
   createdMs = new Float64Array(FIRST_SLOTS);
+  /** The shard that accepted the order, plus one, because the id names that shard; 0: this shard. */
+  origin = new Uint16Array(FIRST_SLOTS);
   /** Counts the visible changes of the slot's order, over all orders that the slot has had; never 0 for an order. */
   changes = new Uint32Array(FIRST_SLOTS);
   /** Neighbours in the queue of the order's level; bookViews.ts writes them. */
@@ -102,7 +105,12 @@ export class OpenOrders {
 
   /** The id of an order, also of one that has just closed (ORDERVIEW-3). */
   orderId(slot: number): string {
-    return timeOrderedId(this.createdMs[slot], this.shard, ID_KIND.ORDER, this.orderSequence[slot]);
+    return timeOrderedId(this.createdMs[slot], this.idShard(slot), ID_KIND.ORDER, this.orderSequence[slot]);
+  }
+
+  /** The shard that the id of the order names. */
+  idShard(slot: number): number {
+    return this.origin[slot] === 0 ? this.shard : this.origin[slot] - 1;
   }
 
   /** Copies an ORDER or ORDER_STATE event into the columns; the order is not listed yet. */
@@ -120,6 +128,8 @@ export class OpenOrders {
     this.orderSequence[slot] = readSafe(words, word + EVENT.ORDER.sequence);
     this.priority[slot] = this.orderSequence[slot];
     this.createdMs[slot] = readSafe(words, word + EVENT.ORDER.createdMs);
+    // An ORDER has 0 there.
+    this.origin[slot] = words[word + EVENT.ORDER_STATE.origin];
     this.changes[slot]++;
     if (this.#tags.size > 0) this.#tags.delete(slot);
     assert(this.remainingLots[slot] <= this.quantityLots[slot], 'ORDERVIEW-4: no more lots remain than were ordered');
@@ -273,6 +283,7 @@ export class OpenOrders {
     this.orderSequence = grown(this.orderSequence, slots);
     this.priority = grown(this.priority, slots);
     this.createdMs = grown(this.createdMs, slots);
+    this.origin = grown(this.origin, slots);
     this.changes = grown(this.changes, slots);
     this.queuePrevious = grown(this.queuePrevious, slots);
     this.queueNext = grown(this.queueNext, slots);

@@ -126,7 +126,14 @@ function writeFill(
 }
 
 function writeOrderId(bytes: Uint8Array, word: number, orders: OpenOrders, slot: number): void {
-  writeTimeOrderedId(bytes, word * 4, orders.createdMs[slot], orders.shard, ID_KIND.ORDER, orders.orderSequence[slot]);
+  writeTimeOrderedId(
+    bytes,
+    word * 4,
+    orders.createdMs[slot],
+    orders.idShard(slot),
+    ID_KIND.ORDER,
+    orders.orderSequence[slot],
+  );
 }
 
 function remainderOf(remainingLots: number, status: number): number {

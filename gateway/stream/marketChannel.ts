@@ -135,7 +135,7 @@ export class MarketChannel {
     const word = this.log.append();
     const { words } = this.log;
     words[word + rec.MARKET_FRAME.kind] = rec.packRecordKind(kind, kindOutcome(orderKind), kindSide(orderKind), 0);
-    words[word + rec.MARKET_FRAME.ticks] = yesTicks;
+    words[word + rec.MARKET_FRAME.ticks] = rec.packRecordTicks(yesTicks, orders.origin[slot]);
     writeSafe(words, word + rec.MARKET_FRAME.idMs, orders.createdMs[slot]);
     writeSafe(words, word + rec.MARKET_FRAME.idSequence, orders.orderSequence[slot]);
     writeSafe(words, word + rec.MARKET_FRAME.lots, lots);

@@ -106,7 +106,8 @@ function deltaData({ shard, ticksPerUnit }: StreamMarket, words: Uint32Array, wo
   const remaining = readSafe(words, word + rec.MARKET_FRAME.remainingLots);
   const levelLots = readSafe(words, word + rec.MARKET_FRAME.levelLots);
   const levelSide = SIDE_NAMES[side === outcome ? SIDE.BUY : SIDE.SELL];
-  const orderId = recordId(shard, ID_KIND.ORDER, words, word);
+  const idShard = rec.recordIdShard(words[word + rec.MARKET_FRAME.ticks], shard);
+  const orderId = recordId(idShard, ID_KIND.ORDER, words, word);
   return (
     `"event":"${rec.DELTA_EVENT_NAMES[rec.recordKind(packed)]}","order_id":"${orderId}"` +
     `,"outcome_index":${outcome},"side":"${SIDE_NAMES[side]}","price":"${price}"` +

@@ -8,7 +8,7 @@ export const MARKET_FRAME = record(
   'MARKET_FRAME',
   {
     kind: octets(['kind', 'outcome', 'side', 'matchType'], 'kind: RECORD_KIND; of the taker in a trade'),
-    ticks: u32('Yes terms in the low 16 bits; REC_HAS_CHECKSUM'),
+    ticks: u32('Yes terms in the low 16 bits; REC_HAS_CHECKSUM; above it the origin of the order (orderViews.ts)'),
     idMs: safe('time of the order or trade; with idSequence and the shard it makes its id'),
     idSequence: safe(),
     lots: safe(),
@@ -28,9 +28,18 @@ export const DELTA_EVENT_NAMES = ['', 'open', 'fill', 'cancel', 'expire', 'dorma
 
 export const REC_TICKS_MASK = 0xffff;
 export const REC_HAS_CHECKSUM = 0x10000;
+const REC_ORIGIN_SHIFT = 17;
 
 export function packRecordKind(kind: RecordKind, outcome: number, side: number, matchType: number): number {
   return kind | (outcome << 8) | (side << 16) | (matchType << 24);
+}
+export function packRecordTicks(yesTicks: number, origin: number): number {
+  return yesTicks | (origin << REC_ORIGIN_SHIFT);
+}
+/** The shard that the id of the order names. @param shard of the market */
+export function recordIdShard(ticks: number, shard: number): number {
+  const origin = ticks >>> REC_ORIGIN_SHIFT;
+  return origin === 0 ? shard : origin - 1;
 }
 export const recordKind = (word: number): RecordKind => (word & 0xff) as RecordKind;
 export const recordOutcome = (word: number): number => (word >>> 8) & 0xff;

@@ -39,6 +39,7 @@ export class PrivateFeed {
     hashWord: 0,
     createdMs: 0,
     orderSequence: 0,
+    origin: 0,
     clientId: null as string | null,
     group: NO_GROUP as number,
     ticksPerUnit: 0,
@@ -131,6 +132,7 @@ export class PrivateFeed {
     order.hashWord = slot * HASH_WORDS;
     order.createdMs = orders.createdMs[slot];
     order.orderSequence = orders.orderSequence[slot];
+    order.origin = orders.origin[slot];
     order.clientId = orders.clientIdOf(slot);
     order.group = orders.groupOf(slot);
     order.ticksPerUnit = this.#views.markets.ticksPerUnit(order.market);

@@ -33,7 +33,12 @@ function fillData(markets: MarketFacts, words: Uint32Array, word: number): strin
   const lots = readSafe(words, word + prv.FILL_FRAME.lots);
   const tradeSequence = readSafe(words, word + prv.FILL_FRAME.tradeSequence);
   const timeMs = readSafe(words, word + prv.PRIVATE_FRAME.timeMs);
-  const tradeId = timeOrderedId(timeMs, words[word + prv.PRIVATE_FRAME.shard], ID_KIND.TRADE, tradeSequence);
+  const tradeId = timeOrderedId(
+    timeMs,
+    prv.shardOf(words[word + prv.PRIVATE_FRAME.shard]),
+    ID_KIND.TRADE,
+    tradeSequence,
+  );
   const role = words[word + prv.FILL_FRAME.role];
   const afterMicros = prv.afterMicrosOf(role);
   const time = afterMicros === null ? '' : `,"filled_at":"${fillTime(timeMs, afterMicros)}"`;
@@ -63,7 +68,12 @@ function orderKey(groups: GroupNames, record: prv.RecordView): string {
   const { words, word } = record;
   const createdMs = readSafe(words, word + prv.PRIVATE_FRAME.createdMs);
   const sequence = readSafe(words, word + prv.PRIVATE_FRAME.orderSequence);
-  const orderId = timeOrderedId(createdMs, words[word + prv.PRIVATE_FRAME.shard], ID_KIND.ORDER, sequence);
+  const orderId = timeOrderedId(
+    createdMs,
+    prv.idShardOf(words[word + prv.PRIVATE_FRAME.shard]),
+    ID_KIND.ORDER,
+    sequence,
+  );
   const hash = new Uint8Array(words.buffer, words.byteOffset + (word + prv.PRIVATE_FRAME.hash) * 4, HASH_BYTES);
   const clientId = prv.clientIdOf(record);
   const group = groups.nameOf(words[word + prv.PRIVATE_FRAME.group]);

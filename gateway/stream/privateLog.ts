@@ -269,7 +269,7 @@ export class PrivateLog {
   }
 
   #noteLogged(words: Uint32Array, frame: number): void {
-    const logged = this.#logged[words[frame + prv.PRIVATE_FRAME.shard]];
+    const logged = this.#logged[prv.shardOf(words[frame + prv.PRIVATE_FRAME.shard])];
     const shardSequence = readSafe(words, frame + prv.PRIVATE_FRAME.shardSequence);
     const hasNoFrame = words[frame + prv.PRIVATE_FRAME.kind] === NO_FRAME;
     assert(
@@ -385,7 +385,7 @@ export class PrivateLog {
       const account = words[frame + prv.PRIVATE_FRAME.account];
       this.#makeRoom(account);
       const userSequence = readSafe(words, frame + prv.PRIVATE_FRAME.userSequence);
-      const { shardSequence } = this.#logged[words[frame + prv.PRIVATE_FRAME.shard]];
+      const { shardSequence } = this.#logged[prv.shardOf(words[frame + prv.PRIVATE_FRAME.shard])];
       const isNext = userSequence === this.last(account) + 1;
       if (!isNext || readSafe(words, frame + prv.PRIVATE_FRAME.shardSequence) < shardSequence) return false;
       this.#last[account] = userSequence;

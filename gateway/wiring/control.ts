@@ -3,6 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { takeRoomBack, takeRoomsBack } from '../../shared/base/keptRoom.ts';
+import { isResharding } from '../../shared/base/resharding.ts';
 import { rowsThatDiffer } from '../../shared/base/rowSums.ts';
 import { WalReserve } from '../../shared/base/walReserve.ts';
 import { deriveAuditKey } from '../../shared/crypto/auditChain.ts';
@@ -104,6 +105,7 @@ function openStores(config: Config, cluster: Cluster, raw: Database, path: strin
   if (records !== null) changes.share(records);
   const platform = new Platform(database);
   requireNoRotation(config.dataDir);
+  requireNoReshard(config.dataDir);
   const masterKey = openMasterKey(config, join(config.dataDir, MASTER_KEY_FILE), platform);
   const shards = openShards(config, platform);
   requireSettlementMode(config, platform, cluster);
@@ -173,6 +175,12 @@ function requireNoRotation(dataDir: string): void {
   const left = [MASTER_KEY_FILE, JOURNAL_KEY_FILE].find((name) => existsSync(join(dataDir, name + NEXT)));
   if (left === undefined) return;
   throw new ConfigError(`${left}${NEXT}: a rotation was interrupted; finish it with: npm run admin -- keys rotate`);
+}
+
+/** See engine/admin/reshard.ts. */
+function requireNoReshard(dataDir: string): void {
+  if (!isResharding(dataDir)) return;
+  throw new ConfigError('a reshard was interrupted; finish it with: npm run admin -- reshard N');
 }
 
 /**

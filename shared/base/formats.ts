@@ -59,7 +59,7 @@ export const FILE_LAYOUTS = {
   /** The schema of read.db, and what the projector writes into it (shared/tables/readDb.ts). */
   readDb: 30,
   /** Snapshots of shards (engine/snapshot/snapshot.ts). */
-  snapshot: 15,
+  snapshot: 16,
 } as const;
 
 const NUMBERS_OF_FILES = [...Object.values(LOGGED).map(({ newest }) => newest), ...Object.values(FILE_LAYOUTS)];

@@ -60,7 +60,6 @@ const ORDER = {
   filledNotionalMicro: safe(),
   createdMs: safe(),
   isDormant: u32('0 or 1'),
-  unused: unused(1),
 };
 
 /** The meaning of the last fields depends on the command. */
@@ -80,8 +79,11 @@ export const EVENT = family(HEADER, {
     command: u32('type of the command'),
     unused: unused(3),
   }),
-  ORDER: member(2, 'An order was accepted.', ORDER),
-  ORDER_STATE: member(3, 'The state of an open order, after a recovery.', ORDER),
+  ORDER: member(2, 'An order was accepted.', { ...ORDER, unused: unused(1) }),
+  ORDER_STATE: member(3, 'The state of an open order, after a recovery.', {
+    ...ORDER,
+    origin: u32('the shard that its id names, plus one; 0: the shard that sends this'),
+  }),
   REST: member(4, 'The order now rests at its limit, where its priority puts it: mostly last (public frame "open").', {
     remainingLots: safe(),
   }),

@@ -14,6 +14,7 @@ import {
   PRIVATE_KIND,
   type PrivateKind,
   packRole,
+  packShards,
   REASON_PLACED,
   type RecordView,
   ROLE,
@@ -40,6 +41,8 @@ export type PrivateOrder = {
   readonly hashWord: number;
   readonly createdMs: number;
   readonly orderSequence: number;
+  /** The shard that accepted it, plus one; 0: the shard of the record. */
+  readonly origin: number;
   readonly clientId: string | null;
   /** Index of its order group, or NO_GROUP. */
   readonly group: number;
@@ -116,7 +119,7 @@ function writeOrder(
   words[word + PRIVATE_FRAME.kind] = kind;
   words[word + PRIVATE_FRAME.market] = order.market;
   writeSafe(words, word + PRIVATE_FRAME.timeMs, from.timeMs);
-  words[word + PRIVATE_FRAME.shard] = from.shard;
+  words[word + PRIVATE_FRAME.shard] = packShards(from.shard, order.origin);
   writeSafe(words, word + PRIVATE_FRAME.shardSequence, from.shardSequence);
   words[word + PRIVATE_FRAME.orderKind] = order.kind & WITHOUT_BITS;
   for (let i = 0; i < HASH_WORDS; i++) words[word + PRIVATE_FRAME.hash + i] = order.hash[order.hashWord + i];

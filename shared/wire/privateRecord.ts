@@ -15,7 +15,7 @@ const BEFORE = {
   market: u32(),
   userSequence: safe('number of the frame among those of its account'),
   timeMs: safe(),
-  shard: u32(),
+  shard: u32('of the record; in the upper 16 bits the shard that accepted the order, plus one, or 0: the same'),
   shardSequence: safe('of the journal record that the frame comes from'),
   orderKind: octets(['side', 'outcome', 'timeInForce'], 'as in PLACE, without its bits'),
   hash: bytes(HASH_BYTES),
@@ -80,6 +80,12 @@ export function packRole(role: Role, afterMicros: number): number {
 export const roleOf = (word: number): Role => (word & 1) as Role;
 /** Null in a frame of a version without this field. */
 export const afterMicrosOf = (word: number): number | null => (word >>> 1 === 0 ? null : (word >>> 1) - 1);
+
+export const packShards = (shard: number, origin: number): number => (shard | (origin << 16)) >>> 0;
+/** The shard of the record. */
+export const shardOf = (word: number): number => word & 0xffff;
+/** The shard that the id of the order names. */
+export const idShardOf = (word: number): number => (word >>> 16 === 0 ? shardOf(word) : (word >>> 16) - 1);
 
 export const REASON_PLACED = 0xff;
 export const PLACED_NAME = 'placed';

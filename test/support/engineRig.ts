@@ -81,6 +81,8 @@ type RigOptions = {
   mostOrders?: number;
   /** Starts from what another rig journaled. */
   journal?: MemoryJournal;
+  /** Gives the engine the state that it starts with. */
+  fill?: (engine: Engine) => void;
   /** Orders and holders that one record may close and pay. */
   rowsOfRecord?: number;
   /** That come into force with the next command. */
@@ -115,6 +117,7 @@ export class EngineRig {
     const { collateralCheck = true, rowsOfRecord, verifier } = options;
     this.engine = makeEngine(this.balances, this.journal, collateralCheck, verifier, rowsOfRecord);
     if (options.journal !== undefined) this.#replay(options.journal);
+    options.fill?.(this.engine);
     this.engine.goLive(options.postOnlyUntilMs, options.mostOrders, options.rules);
   }
 

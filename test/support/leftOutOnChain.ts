@@ -82,6 +82,7 @@ export const LEFT_OUT_ON_CHAIN: Readonly<Record<string, string>> = {
   recording: NO_SERVER,
   rehearsal: SURROUNDINGS,
   replay: NO_SERVER,
+  resharding: SURROUNDINGS,
   restoredNumbers: RESTORED,
   sandboxProvider: LEDGER_RAIL,
   sdkGuide: DOCUMENTS,

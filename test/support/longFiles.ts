@@ -10,6 +10,7 @@ const BROWSER = 'a browser opens every view';
 const CHAIN = 'an exchange works for many blocks of a real EVM';
 const CLOCKS = 'several exchanges start, each with a wrong clock';
 const CLUSTER = 'members of a cluster take over from each other, or wait for a lease';
+const DIVIDED = 'an exchange is divided among other numbers of shards, and the command ends between any two steps';
 const FAULTS = 'exchanges are killed, lie or are failed by the system, round after round';
 const FRONTS = 'two exchanges answer the same requests, with front threads and without';
 const IMAGE = 'an image is built from the packages of npm';
@@ -37,6 +38,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/api/frontPlacements.test.ts': FRONTS,
   'test/api/marketMaker.test.ts': PROGRAMS,
   'test/api/rehearsal.test.ts': START,
+  'test/api/resharding.test.ts': DIVIDED,
   'test/api/restoredNumbers.test.ts': FAULTS,
   'test/api/sandboxProvider.test.ts': PROGRAMS,
   'test/api/signedAmounts.test.ts': AMOUNTS,

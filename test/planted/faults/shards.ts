@@ -2,6 +2,7 @@
 import type { Fault } from './fault.ts';
 
 const CRASH = 'test/sim/crash.test.ts';
+const RESHARDING = 'test/unit/engine/core/resharding.test.ts';
 const GATEWAYS = 'test/unit/engine/shard/gateways.test.ts';
 
 export const SHARD_FAULTS: readonly Fault[] = [
@@ -340,5 +341,47 @@ export const SHARD_FAULTS: readonly Fault[] = [
     search: "NEWEST_RULES : new Replication(replication.memory).format('engine')",
     replace: 'NEWEST_RULES : NEWEST_RULES',
     caughtBy: 'test/unit/engine/shard/cluster.test.ts',
+  },
+  {
+    name: 'a shard that others are divided into goes on at the numbers of one of them',
+    file: 'engine/core/resharding.ts',
+    search: 'into.orderSequence = Math.max(into.orderSequence, old.orderSequence);',
+    replace: 'into.orderSequence = into.orderSequence || old.orderSequence;',
+    caughtBy: RESHARDING,
+  },
+  {
+    name: 'where shards are divided anew, hashes of orders that are closed are forgotten',
+    file: 'engine/core/resharding.ts',
+    search: 'else into[shard].hashes.insertKept(words, entry);',
+    replace: 'else if (shard === 0) into[shard].hashes.insertKept(words, entry);',
+    caughtBy: RESHARDING,
+  },
+  {
+    name: 'where shards are divided anew, what orders reserve in another shard is lost to the account',
+    file: 'engine/core/resharding.ts',
+    search: 'netMicro = addSafe(netMicro, micro);',
+    replace: 'netMicro = addSafe(netMicro, 0);',
+    caughtBy: RESHARDING,
+  },
+  {
+    name: 'an order that moves to another shard gets another id',
+    file: 'engine/core/resharding.ts',
+    search: 'const origin = orders.origin[slot << WORD_SHIFT] || shard + 1;',
+    replace: 'const origin = to + 1;',
+    caughtBy: RESHARDING,
+  },
+  {
+    name: 'a deposit can be made again in a shard that others were divided into',
+    file: 'engine/core/resharding.ts',
+    search: 'if (!references.has(words, word)) references',
+    replace: 'if (!references.has(words, word) && account === 0) references',
+    caughtBy: RESHARDING,
+  },
+  {
+    name: 'a new journal writes into the log of the journal of before',
+    file: 'engine/admin/reshard.ts',
+    search: '  dropRoom(journalPath);\n',
+    replace: '',
+    caughtBy: 'test/api/resharding.test.ts',
   },
 ];
