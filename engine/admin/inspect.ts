@@ -12,6 +12,7 @@ import Database from 'better-sqlite3';
 import { memberOf } from '../../shared/base/memberOf.ts';
 import { errorMessage } from '../../shared/base/thrown.ts';
 import { SnapshotError } from '../base/snapshotIo.ts';
+import type { RunName } from '../book/acceptedHashes.ts';
 import type { Engine } from '../core/engine.ts';
 import { FILE_VERSION, markPath } from '../journal/file.ts';
 import { readMark } from '../journal/mark.ts';
@@ -41,8 +42,10 @@ type Problem = { readonly kind: ProblemKind; readonly text: string };
 
 type SnapshotFinding = {
   readonly file: SnapshotFile;
-  /** Null if the snapshot can be used. */
+  /** Null if the snapshot and its runs are whole. */
   readonly damage: string | null;
+  /** True if the snapshot itself can be used: only hashes of accepted orders are damaged. */
+  readonly isOfRuns: boolean;
 };
 
 export type Findings = {
@@ -180,7 +183,8 @@ class Inspection {
   readonly #first: number;
   readonly #last: number;
   readonly #snapshots: SnapshotFinding[] = [];
-  readonly #checkedRuns = new Set<string>();
+  /** By id: what is wrong with a run that was read, or null. */
+  readonly #ofRuns = new Map<string, string | null>();
   #head: JournalHead;
   #engine: Engine | null = null;
   #replayedFrom: number | null = null;
@@ -279,26 +283,35 @@ class Inspection {
     try {
       const head = restore(snapshot, this.#file, engine);
       if (!head.equals(this.#head)) return 'of another history than the journal';
-      this.#checkRuns(engine);
+      if (this.#engine === null) this.#replayFrom(engine, snapshot.sequence);
     } catch (error) {
       if (error instanceof SnapshotError) return error.message;
       throw error;
     }
-    if (this.#engine === null) this.#replayFrom(engine, snapshot.sequence);
-    return isSameState(engine, this.#engine ?? engine) ? null : 'another state than the replay gives';
+    if (!isSameState(engine, this.#engine ?? engine)) return 'another state than the replay gives';
+    return engine.state.hashes.spilled.named.runs.map((run) => this.#damageOfRun(run)).find(isText) ?? null;
   }
 
   /** Snapshots share runs: each is read once. */
-  #checkRuns({ state }: Engine): void {
+  #damageOfRun(run: RunName): string | null {
     const { directory, key, shard } = this.#file;
-    const runs = state.hashes.spilled.named.runs.filter(({ id }) => !this.#checkedRuns.has(id));
-    checkRuns({ directory, shard, mac: key.snapshots }, runs);
-    for (const { id } of runs) this.#checkedRuns.add(id);
+    const known = this.#ofRuns.get(run.id);
+    if (known !== undefined) return known;
+    let damage: string | null = null;
+    try {
+      checkRuns({ directory, shard, mac: key.snapshots }, [run]);
+    } catch (error) {
+      if (!(error instanceof SnapshotError)) throw error;
+      damage = error.message;
+    }
+    this.#ofRuns.set(run.id, damage);
+    return damage;
   }
 
   #found(file: SnapshotFile, reason: string | null): void {
     const isComplete = reason === null || reason.startsWith('snapshot ');
-    this.#snapshots.push({ file, damage: isComplete ? reason : `snapshot ${file.path}: ${reason}` });
+    const isOfRuns = reason !== null && [...this.#ofRuns.values()].includes(reason);
+    this.#snapshots.push({ file, damage: isComplete ? reason : `snapshot ${file.path}: ${reason}`, isOfRuns });
   }
 
   #replayFrom(engine: Engine, sequence: number): void {
@@ -349,6 +362,10 @@ function isSameState(a: Engine, b: Engine): boolean {
   a.state.writeDigest(left, 0);
   b.state.writeDigest(right, 0);
   return left[0] === right[0] && left[1] === right[1] && a.nowMs === b.nowMs;
+}
+
+function isText(text: string | null): text is string {
+  return text !== null;
 }
 
 function isOfSqlite(error: unknown): boolean {

@@ -30,13 +30,16 @@ type Kept = SequenceRange & {
 };
 
 const RESTORE = 'restore the data directory from a backup';
+const PUT_BACK =
+  'put the file back from a backup (incidents.md, "Something was damaged"); without it the exchange runs, and ' +
+  'refuses orders that may be on the page';
 
 export function planRepair(findings: Findings): Plan {
   const { problem } = findings;
   const { journalPath } = findings.file;
   switch (problem?.kind) {
     case undefined:
-      return planOf(findings, {});
+      return needsHurtRuns(findings) ? planOf(findings, { hopeless: PUT_BACK }) : planOf(findings, {});
     case 'mark':
       return planOf(findings, {
         rewritesMark: true,
@@ -170,7 +173,9 @@ function gapsIn({ from, to }: SequenceRange, others: readonly SequenceRange[]): 
 function planOf(findings: Findings, parts: Partial<Plan>): Plan {
   const { file, snapshots, last } = findings;
   const { from, to, base } = parts.keep ?? { from: 1, to: last, base: null };
-  const damaged = new Set(snapshots.filter(({ damage }) => damage !== null).map(({ file: { path } }) => path));
+  const kept = needsHurtRuns(findings);
+  const useless = snapshots.filter(({ damage, isOfRuns }) => damage !== null && !(kept && isOfRuns));
+  const damaged = new Set(useless.map(({ file: { path } }) => path));
   const setAside = listSnapshots(file.directory, file.shard).filter(
     ({ path, sequence }) =>
       path !== base?.path && (damaged.has(path) || sequence > to || (parts.keep && sequence < from - 1)),
@@ -187,6 +192,11 @@ function planOf(findings: Findings, parts: Partial<Plan>): Plan {
     setAside,
     effects,
   };
+}
+
+/** A shard that cannot replay all of its journal goes on with a snapshot whose runs are damaged (hashRun.ts). */
+function needsHurtRuns({ first, snapshots }: Findings): boolean {
+  return first > 1 && snapshots.some(({ isOfRuns }) => isOfRuns);
 }
 
 /** Intact records can still be written to a file. */

@@ -113,7 +113,10 @@ async function serve(options: ShardOptions, tools: Tools, isRehearsal = false): 
     checks.counts.report(meters);
     meters.set('ordersEver', engine.state.hashes.size);
     engine.state.hashes.sweep(SWEPT_BETWEEN);
-    for (const damagedRun of engine.state.hashes.spilled.takeDamage()) post({ damagedRun });
+    for (const damagedRun of engine.state.hashes.spilled.takeDamage()) {
+      progress.noteDamage(shard);
+      post({ damagedRun });
+    }
     adoption.step(engine.sequence, performance.now());
     heads?.postIfDue(head);
     memory.reportIfDue();

@@ -5,15 +5,16 @@
  *
  *   memory is full ──retire──► waiting ──a snapshot names runs that reach as far──► loading ──all filters──► adopt
  *
+ * Damaged runs are given up too, for those that a later snapshot names in their place (mending.ts).
+ *
  * Owner: the shard thread, between two batches.
  *
  * Invariants:
  *   ADOPTION-1  Hashes leave the memory only for runs that reach at least to the record at which they were set aside.
  */
-import { assert } from '../../shared/base/assert.ts';
 import { errorCode } from '../../shared/base/thrown.ts';
 import { SnapshotError } from '../base/snapshotIo.ts';
-import type { AcceptedHashes } from '../book/acceptedHashes.ts';
+import type { AcceptedHashes, NamedRuns } from '../book/acceptedHashes.ts';
 import type { ShardKey } from '../journal/shardKey.ts';
 import { HashRuns } from './hashRuns.ts';
 import { listSnapshots, runsNamedIn } from './snapshot.ts';
@@ -52,7 +53,7 @@ export class RunAdoption {
       hashes.retire();
       this.#retiredAt = sequence;
     }
-    if (!hashes.isWaiting) return;
+    if (!hashes.isWaiting && !this.#isDamaged) return;
     if (this.#next !== null) this.#load(this.#next);
     else if (nowMs - this.#lookedMs >= LOOK_EVERY_MS) {
       this.#lookedMs = nowMs;
@@ -68,11 +69,22 @@ export class RunAdoption {
   #load(next: HashRuns): void {
     const { hashes } = this.#options;
     if (!next.load(PAGES_AT_ONCE)) return;
-    assert(next.named.through >= this.#retiredAt, 'ADOPTION-1: the runs reach as far as what they replace');
     const before = hashes.spilled;
-    hashes.adopt(next, true);
+    // ADOPTION-1
+    hashes.adopt(next, hashes.isWaiting && next.named.through >= this.#retiredAt);
     if (before instanceof HashRuns) before.closeAllBut(next);
     this.#next = null;
+  }
+
+  get #isDamaged(): boolean {
+    const { spilled } = this.#options.hashes;
+    return spilled instanceof HashRuns && spilled.isDamaged;
+  }
+
+  /** True if the damaged runs are among these. */
+  #names({ runs }: NamedRuns): boolean {
+    const { spilled } = this.#options.hashes;
+    return spilled instanceof HashRuns && spilled.hasDamagedIn(runs);
   }
 
   /** Opens the runs of the newest snapshot, if they reach far enough. A file that is gone was of an older snapshot. */
@@ -83,7 +95,8 @@ export class RunAdoption {
     try {
       const named = runsNamedIn(newest, shard, key.snapshots);
       this.#seen = newest.sequence;
-      if (named.through < this.#retiredAt) return null;
+      if (hashes.isWaiting && named.through < this.#retiredAt) return null;
+      if (!hashes.isWaiting && this.#names(named)) return null;
       return new HashRuns({ directory, shard, mac: key.snapshots }, named, hashes.spilled);
     } catch (error) {
       if (error instanceof SnapshotError || errorCode(error) === 'ENOENT') return null;

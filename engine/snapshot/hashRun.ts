@@ -14,6 +14,7 @@
  *   HASHRUN-2  A file with its final name is complete and durable, as a snapshot is (SNAPSHOT-1).
  *   HASHRUN-3  A filter that does not name an entry answers for it; one that does is only a reason to look.
  *   HASHRUN-4  Of a hash that may be on a damaged page the answer is UNREADABLE, never that it is not there.
+ *   HASHRUN-5  A filter is only a copy of what the entries say: where header or filter are damaged, it is made of them.
  */
 import { closeSync, fstatSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { assert } from '../../shared/base/assert.ts';
@@ -25,7 +26,7 @@ import { type RunName, UNREADABLE } from '../book/acceptedHashes.ts';
 import { NO_ACCOUNT } from '../book/hashIndex.ts';
 import { ENTRY_WORDS, isSame } from '../book/hashPart.ts';
 import { accountIn } from '../book/retention.ts';
-import { filterBytes, NOT_FOUND, RunFilter, SLICE_SHIFT } from './runFilter.ts';
+import { copyAt, copyFrom, filterBytes, NOT_FOUND, RunFilter, SLICE_SHIFT } from './runFilter.ts';
 import { newRunId, PAGE_BYTES, PAYLOAD_BYTES, PAYLOAD_WORDS, RunPages, type RunPlace, runPath } from './runPages.ts';
 
 export const HASH_RUN = record(
@@ -54,12 +55,14 @@ export class HashRun {
   readonly #pages: RunPages;
   /** Null until its first page is read. */
   #filter: RunFilter | null = null;
-  readonly #bucketBits: number;
-  readonly #isLarge: boolean;
-  readonly #pageCount: number;
-  /** The page of entries that was read last, and the next page of the filter. */
+  #bucketBits = 0;
+  #isLarge = false;
+  /** The page of entries that was read last, and the next one from which the filter comes: its own, or of entries. */
   #page = NO_PAGE;
-  #nextOfFilter: number;
+  #nextPage = FIRST_PAGE;
+  #endPage: number;
+  /** HASHRUN-5. */
+  #isFromEntries = false;
   /** Pages of entries that are damaged: they are not read again. */
   readonly #badPages = new Set<number>();
   #untaken: string[] = [];
@@ -81,6 +84,52 @@ export class HashRun {
     this.#path = path;
     this.#fd = fd;
     this.#pages = new RunPages(path, fd, name.id, place.mac);
+    this.#endPage = this.#endOfEntries;
+    if (fstatSync(fd).size < this.#endOfEntries * PAGE_BYTES) throw this.#damaged('cut short');
+    try {
+      this.#readHeader(place);
+    } catch (error) {
+      this.#takeFromEntries(error);
+    }
+  }
+
+  get isLoaded(): boolean {
+    return this.#nextPage === this.#endPage;
+  }
+
+  /** Reads some pages of the filter. @returns the number of pages that it has read; fewer when the filter is there */
+  load(most: number): number {
+    let read = 0;
+    for (; read < most && !this.isLoaded; read++) {
+      try {
+        this.#loadPage(this.#nextPage);
+      } catch (error) {
+        this.#takeFromEntries(error);
+        continue;
+      }
+      this.#nextPage++;
+      if (this.isLoaded) this.#filter!.seal();
+    }
+    if (read > 0) this.#page = NO_PAGE;
+    return read;
+  }
+
+  #loadPage(page: number): void {
+    const { count } = this.name;
+    this.#filter ??= this.#isFromEntries ? RunFilter.of(count) : RunFilter.read(count, this.#bucketBits, this.#isLarge);
+    this.#pages.read(page);
+    if (!this.#isFromEntries) {
+      copyAt(this.#pages.bytes, this.#filter.columns(), (page - this.#endOfEntries) * PAYLOAD_BYTES);
+      return;
+    }
+    const first = (page - FIRST_PAGE) * PAGE_ENTRIES;
+    const end = Math.min(PAGE_ENTRIES, count - first) * ENTRY_WORDS;
+    const { words } = this.#pages;
+    for (let entry = 0; entry < end; entry += ENTRY_WORDS) this.#filter.add(words[entry], words[entry + 1]);
+  }
+
+  #readHeader(place: RunPlace): void {
+    const { name } = this;
     this.#pages.read(0);
     const { words } = this.#pages;
     const isMeant =
@@ -88,32 +137,27 @@ export class HashRun {
       words[HASH_RUN.shard] === place.shard &&
       words[HASH_RUN.slice] === name.slice &&
       readSafe(words, HASH_RUN.count) === name.count;
-    if (!isMeant) throw new SnapshotError(`hashes ${path}: another run than the snapshot names`);
+    if (!isMeant) throw this.#damaged('another run than the snapshot names');
     this.#bucketBits = words[HASH_RUN.bucketBits];
     this.#isLarge = words[HASH_RUN.isLarge] === 1;
-    this.#nextOfFilter = FIRST_PAGE + entryPages(name.count);
-    this.#pageCount = this.#nextOfFilter + pagesOf(filterBytes(name.count, this.#bucketBits, this.#isLarge));
-    if (fstatSync(fd).size !== this.#pageCount * PAGE_BYTES)
-      throw new SnapshotError(`hashes ${path}: of another length`);
+    const end = this.#endOfEntries + pagesOf(filterBytes(name.count, this.#bucketBits, this.#isLarge));
+    if (fstatSync(this.#fd).size !== end * PAGE_BYTES) throw this.#damaged('of another length');
+    this.#nextPage = this.#endOfEntries;
+    this.#endPage = end;
   }
 
-  get isLoaded(): boolean {
-    return this.#nextOfFilter === this.#pageCount;
+  /** HASHRUN-5. Without the entries either, the file cannot be used. */
+  #takeFromEntries(error: unknown): void {
+    if (!(error instanceof SnapshotError) || this.#isFromEntries) throw error;
+    this.#isFromEntries = true;
+    this.#untaken.push(error.message);
+    this.#filter = null;
+    this.#nextPage = FIRST_PAGE;
+    this.#endPage = this.#endOfEntries;
   }
 
-  /** Reads some pages of the filter. @returns the number of pages that it has read; fewer when the filter is there */
-  load(most: number): number {
-    const filter = this.#filter ?? RunFilter.read(this.name.count, this.#bucketBits, this.#isLarge);
-    this.#filter = filter;
-    let read = 0;
-    for (; read < most && !this.isLoaded; read++) {
-      const from = (this.#nextOfFilter - FIRST_PAGE - entryPages(this.name.count)) * PAYLOAD_BYTES;
-      this.#pages.read(this.#nextOfFilter++);
-      copyAt(this.#pages.bytes, filter.columns(), from);
-      if (this.isLoaded) filter.seal();
-    }
-    if (read > 0) this.#page = NO_PAGE;
-    return read;
+  get #endOfEntries(): number {
+    return FIRST_PAGE + entryPages(this.name.count);
   }
 
   /** The account of this hash, or NO_ACCOUNT, or UNREADABLE. */
@@ -137,7 +181,7 @@ export class HashRun {
   }
 
   get isDamaged(): boolean {
-    return this.#badPages.size > 0;
+    return this.#badPages.size > 0 || this.#isFromEntries;
   }
 
   /** HASHRUN-3: by the filter alone. */
@@ -148,6 +192,29 @@ export class HashRun {
   /** All entries in order: words in which one begins, valid until the next. */
   *entries(): Generator<readonly [words: Uint32Array, entry: number]> {
     for (let index = 0; index < this.name.count; index++) yield [this.#pages.words, this.#read(index)];
+  }
+
+  /** The entries that can be read, in order. */
+  *intactEntries(): Generator<readonly [words: Uint32Array, entry: number]> {
+    for (let index = 0; index < this.name.count; index++) {
+      const entry = this.#tryRead(index);
+      if (entry !== NOWHERE) yield [this.#pages.words, entry];
+    }
+  }
+
+  /** Entries that cannot be read and may have this hash. Only pages that were read before are known to be damaged. */
+  *lostEntries(words: Uint32Array, word: number): Generator<number> {
+    const filter = this.#loaded;
+    let index = filter.seek(words[word], words[word + 1]);
+    for (; index !== NOT_FOUND; index = filter.next())
+      if (this.#badPages.has(Math.floor(index / PAGE_ENTRIES))) yield index;
+  }
+
+  /** The number of entries that cannot be read, of pages that are known to be damaged. */
+  get lostCount(): number {
+    let count = 0;
+    for (const page of this.#badPages) count += Math.min(PAGE_ENTRIES, this.name.count - page * PAGE_ENTRIES);
+    return count;
   }
 
   /** HASHRUN-1 and HASHRUN-3 of all of the file. Throws SnapshotError. */
@@ -294,34 +361,6 @@ function entryPages(count: number): number {
 
 function pagesOf(bytes: number): number {
   return Math.ceil(bytes / PAYLOAD_BYTES);
-}
-
-/** Bytes of the columns, one behind the other, from `from` on. */
-function copyFrom(columns: readonly Uint8Array[], from: number, into: Uint8Array): void {
-  forOverlap(columns, from, into.length, (column, at, offset, length) => {
-    into.set(column.subarray(at, at + length), offset);
-  });
-}
-
-function copyAt(bytes: Uint8Array, columns: readonly Uint8Array[], from: number): void {
-  forOverlap(columns, from, bytes.length, (column, at, offset, length) => {
-    column.set(bytes.subarray(offset, offset + length), at);
-  });
-}
-
-function forOverlap(
-  columns: readonly Uint8Array[],
-  from: number,
-  length: number,
-  use: (column: Uint8Array, at: number, offset: number, length: number) => void,
-): void {
-  let start = 0;
-  for (const column of columns) {
-    const first = Math.max(start, from);
-    const end = Math.min(start + column.length, from + length);
-    if (first < end) use(column, first - start, first - from, end - first);
-    start += column.length;
-  }
 }
 
 function openExisting(path: string): number {

@@ -5,6 +5,7 @@
  *   HASHRUNS-1  They are asked only when all of their filters are in memory.
  */
 import { assert, unreachable } from '../../shared/base/assert.ts';
+import { SnapshotError } from '../base/snapshotIo.ts';
 import { type NamedRuns, type SpilledHashes, UNREADABLE } from '../book/acceptedHashes.ts';
 import { NO_ACCOUNT } from '../book/hashIndex.ts';
 import { HashRun } from './hashRun.ts';
@@ -64,7 +65,12 @@ export class HashRuns implements SpilledHashes {
 
   /** True if something of a run was found damaged. */
   get isDamaged(): boolean {
-    return [...this.#runs.values()].some((run) => run.isDamaged);
+    for (const run of this.#runs.values()) if (run.isDamaged) return true;
+    return false;
+  }
+
+  hasDamagedIn(runs: NamedRuns['runs']): boolean {
+    return runs.some(({ id }) => this.#runs.get(id)?.isDamaged === true);
   }
 
   mayHave(words: Uint32Array, word: number): boolean {
@@ -118,6 +124,8 @@ export function checkRuns(place: RunPlace, runs: NamedRuns['runs']): void {
     try {
       run.load(Number.MAX_SAFE_INTEGER);
       run.check();
+      const [damage] = run.takeDamage();
+      if (damage !== undefined) throw new SnapshotError(damage);
     } finally {
       run.close();
     }

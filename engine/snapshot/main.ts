@@ -18,7 +18,7 @@ assert(parentPort !== null, 'snapshot thread: runs as a worker thread');
 stepBack(NICE_IDLER);
 const options: SnapshotOptions & SnapshotAlarm = workerData;
 const alarm = new Int32Array(options.alarm);
-const maker = new SnapshotMaker(await ShardKey.forAll(options));
+const maker = new SnapshotMaker(await ShardKey.forAll(options), undefined, (news) => parentPort?.postMessage(news));
 for (let isStopping = false; !isStopping; ) {
   isStopping = receiveMessageOnPort(parentPort)?.message === 'stop';
   maker.makeDue(isStopping);

@@ -13,20 +13,23 @@
  *                read.db that has to be rebuilt begins where the journal begins.
  *   SNAPMAKER-5  Runs of hashes are written, merged and read back before the snapshot that names them is written, and
  *                removed after the last snapshot that names them (spilling.ts).
+ *   SNAPMAKER-6  A damaged run is made anew, or left as it is: no later one hides what it lacks (mending.ts).
  */
 import { rmSync } from 'node:fs';
 import { assert } from '../../shared/base/assert.ts';
 import { Progress } from '../../shared/wire/progress.ts';
-import { rowsDue } from '../../shared/wire/snapshotsDue.ts';
+import { type MakerNews, rowsDue } from '../../shared/wire/snapshotsDue.ts';
 import type { SnapshotOptions } from '../../shared/wire/threads.ts';
 import { SnapshotError } from '../base/snapshotIo.ts';
+import type { NamedRuns } from '../book/acceptedHashes.ts';
 import type { Engine } from '../core/engine.ts';
 import { JournalReader } from '../journal/reader.ts';
 import { JournalHead } from '../journal/row.ts';
 import type { Keyed } from '../journal/shardKey.ts';
 import { NamedOnly } from './hashRuns.ts';
+import { mendRuns } from './mending.ts';
 import { makeReplica } from './replica.ts';
-import type { RunPlace } from './runPages.ts';
+import { type RunPlace, runFile } from './runPages.ts';
 import {
   listSnapshots,
   loadSnapshot,
@@ -57,13 +60,24 @@ export class SnapshotMaker {
   readonly #options: Keyed<SnapshotOptions>;
   readonly #progress: Progress;
   readonly #pause: Pause;
+  readonly #report: (news: MakerNews) => void;
+  /** By shard: damages of its runs that the shard had found when they were looked for last. */
+  readonly #mendedAt: number[];
+  /** Ids of runs that are damaged and cannot be made anew: they are not merged. */
+  readonly #damaged = new Set<string>();
   /** By shard: the sequence number of its newest snapshot. */
   readonly #newest: number[];
 
   /** @param pause given by tests only: they end the thread in it. */
-  constructor(options: Keyed<SnapshotOptions>, pause: Pause = sleep) {
+  constructor(
+    options: Keyed<SnapshotOptions>,
+    pause: Pause = sleep,
+    report: (news: MakerNews) => void = () => undefined,
+  ) {
     this.#options = options;
     this.#pause = pause;
+    this.#report = report;
+    this.#mendedAt = options.journalPaths.map(() => 0);
     this.#progress = new Progress(options.progress);
     this.#newest = options.journalPaths.map((_, shard) => listSnapshots(options.directory, shard)[0]?.sequence ?? 0);
   }
@@ -76,7 +90,9 @@ export class SnapshotMaker {
     const { journalPaths, everyRecords } = this.#options;
     const due = rowsDue(everyRecords, isStopping);
     for (let shard = 0; shard < journalPaths.length; shard++) {
-      if (this.#progress.committed(shard) - this.#newest[shard] >= due) this.#make(shard, isStopping);
+      const isHurt = this.#progress.damages(shard) > this.#mendedAt[shard];
+      const fresh = this.#progress.committed(shard) - this.#newest[shard];
+      if (fresh >= due || (isHurt && fresh > 0)) this.#make(shard, isStopping);
     }
   }
 
@@ -88,12 +104,12 @@ export class SnapshotMaker {
     try {
       base = this.#load(shard, reader);
       replayTo(this.#progress.committed(shard), reader, base.head, base.engine, isStopping);
+      assert(base.head.sequence > base.fromSequence, 'SNAPMAKER-3: a new snapshot is newer than its base');
+      this.#spill(shard, base, reader, isStopping);
     } finally {
       reader.close();
     }
     const { engine, head } = base;
-    assert(head.sequence > base.fromSequence, 'SNAPMAKER-3: a new snapshot is newer than its base');
-    this.#spill(shard, base, isStopping);
     const file = saveSnapshot(directory, shard, { state: engine.state, nowMs: engine.nowMs, head }, key);
     loadSnapshot(file, shard, makeReplica().state, key);
     this.#newest[shard] = file.sequence;
@@ -112,7 +128,7 @@ export class SnapshotMaker {
   }
 
   /** SNAPMAKER-5. Runs are written and merged before the snapshot that names them. */
-  #spill(shard: number, { engine, head }: Base, isStopping: boolean): void {
+  #spill(shard: number, { engine, head }: Base, reader: JournalReader, isStopping: boolean): void {
     const { hashesInMemory } = this.#options;
     const place = this.#placeOf(shard);
     const { hashes } = engine.state;
@@ -120,8 +136,25 @@ export class SnapshotMaker {
     spillIfDue(place, hashes, head.sequence, hashesInMemory, pause);
     if (isStopping) return;
     const { named } = hashes.spilled;
-    const merged = mergeRuns(place, named, hashes.retention, pause);
-    if (merged.runs !== named.runs) hashes.adopt(new NamedOnly(merged), false);
+    const known = this.#damaged.size;
+    const merged = mergeRuns(place, named, hashes.retention, pause, this.#damaged);
+    const found = this.#progress.damages(shard);
+    const isHurt = this.#damaged.size > known || found > this.#mendedAt[shard];
+    this.#mendedAt[shard] = found;
+    const runs = isHurt ? this.#mend(place, merged, { reader, retention: hashes.retention }) : merged;
+    if (runs.runs !== named.runs) hashes.adopt(new NamedOnly(runs), false);
+  }
+
+  /** SNAPMAKER-6. */
+  #mend(place: RunPlace, named: NamedRuns, sources: Parameters<typeof mendRuns>[2]): NamedRuns {
+    const mended = mendRuns(place, named, sources, this.#pause);
+    const left = new Set(mended.beyond);
+    for (const damagedRun of mended.damages) this.#report({ damagedRun });
+    for (const { id } of named.runs) if (!left.has(id)) this.#damaged.delete(id);
+    for (const id of left) this.#damaged.add(id);
+    for (const { id } of named.runs.filter((run) => !mended.named.runs.includes(run)))
+      this.#report({ news: `${runFile(place.shard, id)} was damaged, and is made anew from the journal` });
+    return mended.named;
   }
 
   #pruneRuns(shard: number): void {

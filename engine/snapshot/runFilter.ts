@@ -151,6 +151,35 @@ export function filterBytes(count: number, bucketBits: number, isLarge: boolean)
   return wordsOf(count, bucketBits) * 4 + count * (isLarge ? 1 : 2);
 }
 
+/** Bytes of the columns, one behind the other, from `from` on. */
+export function copyFrom(columns: readonly Uint8Array[], from: number, into: Uint8Array): void {
+  forOverlap(columns, from, into.length, (column, at, offset, length) => {
+    into.set(column.subarray(at, at + length), offset);
+  });
+}
+
+/** The reverse. */
+export function copyAt(bytes: Uint8Array, columns: readonly Uint8Array[], from: number): void {
+  forOverlap(columns, from, bytes.length, (column, at, offset, length) => {
+    column.set(bytes.subarray(offset, offset + length), at);
+  });
+}
+
+function forOverlap(
+  columns: readonly Uint8Array[],
+  from: number,
+  length: number,
+  use: (column: Uint8Array, at: number, offset: number, length: number) => void,
+): void {
+  let start = 0;
+  for (const column of columns) {
+    const first = Math.max(start, from);
+    const end = Math.min(start + column.length, from + length);
+    if (first < end) use(column, first - start, first - from, end - first);
+    start += column.length;
+  }
+}
+
 /** With a word behind the last bucket: its end is a zero. */
 function wordsOf(count: number, bucketBits: number): number {
   return Math.ceil((count + 2 ** bucketBits) / 32) + 1;

@@ -18,6 +18,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { assert } from '../../shared/base/assert.ts';
+import { SnapshotError } from '../base/snapshotIo.ts';
 import type { AcceptedHashes, NamedRuns, RunName } from '../book/acceptedHashes.ts';
 import { ENTRY_WORDS } from '../book/hashPart.ts';
 import type { Retention } from '../book/retention.ts';
@@ -53,13 +54,31 @@ export function spillIfDue(place: RunPlace, hashes: AcceptedHashes, through: num
   hashes.replaceBy(new NamedOnly({ through, runs: [...named.runs, ...added] }));
 }
 
-/** SPILLING-3. Merges runs of some slices, until enough is written. */
-export function mergeRuns(place: RunPlace, named: NamedRuns, retention: Retention, pause: Pause): NamedRuns {
+/**
+ * SPILLING-3. Merges runs of some slices, until enough is written. Of a pair that cannot be read whole both stay as
+ * they are: a merge neither spreads nor hides damage.
+ * @param damaged ids of runs that are left alone; those of pairs that cannot be read are added
+ */
+export function mergeRuns(
+  place: RunPlace,
+  named: NamedRuns,
+  retention: Retention,
+  pause: Pause,
+  damaged = new Set<string>(),
+): NamedRuns {
   let runs = named.runs;
   let written = 0;
-  for (let pair = pairToMerge(runs); pair !== null && written < MOST_MERGED; pair = pairToMerge(runs)) {
+  const next = () => (written < MOST_MERGED ? pairToMerge(runs.filter(({ id }) => !damaged.has(id))) : null);
+  for (let pair = next(); pair !== null; pair = next()) {
     const [older, newer] = pair;
-    const merged = merge(place, older, newer, retention, pause);
+    let merged: RunName | null;
+    try {
+      merged = merge(place, older, newer, retention, pause);
+    } catch (error) {
+      if (!(error instanceof SnapshotError)) throw error;
+      for (const { id } of pair) damaged.add(id);
+      continue;
+    }
     written += older.count + newer.count;
     runs = runs.flatMap((run) => (run === older ? (merged ?? []) : run === newer ? [] : run));
     pause();
@@ -167,7 +186,7 @@ function merge(place: RunPlace, older: RunName, newer: RunName, retention: Reten
 type Entries = Generator<readonly [words: Uint32Array, entry: number]>;
 
 /** The entries of two runs, smallest first; one that both have comes once. */
-function* inOrder([first, second]: readonly Entries[]): Entries {
+export function* inOrder([first, second]: readonly Entries[]): Entries {
   let a = first!.next();
   let b = second!.next();
   while (!a.done || !b.done) {
@@ -185,7 +204,7 @@ function* inOrder([first, second]: readonly Entries[]): Entries {
 }
 
 /** SPILLING-1. A run of what `fill` adds; null if that is nothing. */
-function written(
+export function written(
   place: RunPlace,
   slice: number,
   most: number,

@@ -19,9 +19,13 @@ export const FALLBACKS = [
 ] as const;
 type Fallback = (typeof FALLBACKS)[number];
 
+const DAMAGED_RUN =
+  'orders that may be on it are refused (503 ENGINE_BUSY) until it is made anew, or the file is put back from a backup';
+
 class Fallbacks {
   readonly counts: Readonly<Record<Fallback, number>>;
   readonly #counts: Record<Fallback, number>;
+  readonly #damagedRuns = new Set<string>();
 
   constructor() {
     this.#counts = recordOf(FALLBACKS, () => 0);
@@ -32,6 +36,13 @@ class Fallbacks {
   note(log: Pick<Logger, 'error'>, kind: Fallback, text: string, facts: object = {}): void {
     this.#counts[kind]++;
     log.error({ fallback: kind, ...facts }, text);
+  }
+
+  /** Notes each damage of a run of hashes once, whichever thread has found it. */
+  noteRun(log: Pick<Logger, 'error'>, text: string): void {
+    if (this.#damagedRuns.has(text)) return;
+    this.#damagedRuns.add(text);
+    this.note(log, 'order_hashes', `${text}: ${DAMAGED_RUN}`);
   }
 }
 

@@ -10,7 +10,7 @@ import { Worker, type WorkerOptions } from 'node:worker_threads';
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import type { HistoryMessage, HistoryOptions } from '../../shared/wire/historyThread.ts';
 import { Progress } from '../../shared/wire/progress.ts';
-import { mayBeDue } from '../../shared/wire/snapshotsDue.ts';
+import { type MakerNews, mayBeDue } from '../../shared/wire/snapshotsDue.ts';
 import type {
   ProjectorMessage,
   ProjectorOptions,
@@ -106,8 +106,11 @@ export class JournalFollowers {
     return this.#supervise('history', () => ({ entry: '../../engine/history/main.ts', options: { workerData } }));
   }
 
-  /** The snapshot thread sends none. */
-  #receive(message: ProjectorMessage | HistoryMessage): void {
+  #receive(message: ProjectorMessage | HistoryMessage | MakerNews): void {
+    if ('damagedRun' in message) {
+      fallbacks.noteRun(this.#log, message.damagedRun);
+      return;
+    }
     if ('news' in message) {
       this.#log.warn(message.news);
       return;
@@ -142,7 +145,7 @@ export class JournalFollowers {
       launch: () => {
         const { entry, options } = prepare();
         const worker = new Worker(new URL(entry, import.meta.url), { ...options, name });
-        return worker.on('message', (message: ProjectorMessage | HistoryMessage) => this.#receive(message));
+        return worker.on('message', (message: ProjectorMessage | HistoryMessage | MakerNews) => this.#receive(message));
       },
       onEnd: (error) => {
         if (error !== null) threadEnds.note(this.#log, name, error);

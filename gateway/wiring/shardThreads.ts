@@ -65,8 +65,6 @@ const EVENT_RING_BYTES = 16 * 1024 * 1024;
 const FUSED_IS_BROKEN =
   'the fast kernel cannot be loaded: the plain one checks signatures, and batches take a third longer. Install the ' +
   'exchange again';
-const DAMAGED_RUN =
-  'orders that may be on it are refused (503 ENGINE_BUSY) until it is made anew, or the file is put back from a backup';
 /** Errors of SQLite and of the system that are caused by the disk, not by the data on it. */
 const TEMPORARY = /^(SQLITE_(FULL|IOERR|BUSY|CANTOPEN)|E[A-Z0-9]+$)/;
 
@@ -193,7 +191,7 @@ export class ShardThreads {
         return;
       }
       if ('damagedRun' in message) {
-        fallbacks.note(log, 'order_hashes', `${message.damagedRun}: ${DAMAGED_RUN}`, { shard });
+        fallbacks.noteRun(log, message.damagedRun);
         return;
       }
       if ('restored' in message) {

@@ -1,12 +1,13 @@
 /**
  * Progress of each shard's journal, of the projector, of trimming and of the log of private frames, in shared memory.
- * Owner: `committed` and `reserve` of a shard are written by that shard's thread, `projected` and `kept` by the
- * projector, `settled` by settlement, `recorded`, `historyAt` and `historyMs` by the public history, `trimmable` by the
- * thread that makes snapshots, `logged` by the gateway; all threads read.
+ * Owner: `committed`, `reserve` and `damages` of a shard are written by that shard's thread, `projected` and `kept` by
+ * the projector, `settled` by settlement, `recorded`, `historyAt` and `historyMs` by the public history, `trimmable` by
+ * the thread that makes snapshots, `logged` by the gateway; all threads read.
  *
  *   buffer   BELLS (RECORDS.md) | committed | projected | trimmable | logged | reserve | kept | settled | recorded |
- *            historyAt | historyMs: a 64-bit cell for each shard | catalogue, history, generation: a 64-bit cell each,
- *            written by the projector | doubt: one that the gateway writes | making: one that the projector writes
+ *            historyAt | historyMs | damages: a 64-bit cell for each shard | catalogue, history, generation: a 64-bit
+ *            cell each, written by the projector | doubt: one that the gateway writes | making: one that the projector
+ *            writes
  *
  * Invariants:
  *   PROGRESS-1  A cell only grows, except those of the reserve, and the projector's when read.db is rebuilt. It is
@@ -30,7 +31,7 @@ export const BELLS = record(
   },
   'The words of the progress memory on which threads wait: the cells follow.',
 );
-const CELLS_BYTES = 80;
+const CELLS_BYTES = 88;
 /** No journal waits: nothing settles on a chain, or no history is written. */
 const NO_WAIT = BigInt(Number.MAX_SAFE_INTEGER);
 const PROJECTOR_BYTES = 40;
@@ -48,6 +49,7 @@ export class Progress {
   readonly #recorded: BigInt64Array;
   readonly #historyAt: BigInt64Array;
   readonly #historyMs: BigInt64Array;
+  readonly #damages: BigInt64Array;
   readonly #catalog: BigInt64Array;
   readonly #history: BigInt64Array;
   readonly #generation: BigInt64Array;
@@ -63,7 +65,7 @@ export class Progress {
 
   constructor(buffer: SharedArrayBuffer) {
     this.shards = (buffer.byteLength - BELLS.BYTES - PROJECTOR_BYTES) / CELLS_BYTES;
-    assert(Number.isInteger(this.shards) && this.shards >= 1, 'progress: the buffer holds ten cells per shard');
+    assert(Number.isInteger(this.shards) && this.shards >= 1, 'progress: the buffer holds eleven cells per shard');
     this.#bells = new Int32Array(buffer, 0, BELLS.BYTES / 4);
     this.#committed = new BigInt64Array(buffer, BELLS.BYTES, this.shards);
     this.#projected = new BigInt64Array(buffer, BELLS.BYTES + 8 * this.shards, this.shards);
@@ -75,6 +77,7 @@ export class Progress {
     this.#recorded = new BigInt64Array(buffer, BELLS.BYTES + 56 * this.shards, this.shards);
     this.#historyAt = new BigInt64Array(buffer, BELLS.BYTES + 64 * this.shards, this.shards);
     this.#historyMs = new BigInt64Array(buffer, BELLS.BYTES + 72 * this.shards, this.shards);
+    this.#damages = new BigInt64Array(buffer, BELLS.BYTES + 80 * this.shards, this.shards);
     const single = BELLS.BYTES + CELLS_BYTES * this.shards;
     this.#catalog = new BigInt64Array(buffer, single, 1);
     this.#history = new BigInt64Array(buffer, single + 8, 1);
@@ -229,6 +232,15 @@ export class Progress {
 
   setReserveBytes(shard: number, bytes: number): void {
     Atomics.store(this.#reserve, shard, BigInt(bytes));
+  }
+
+  /** Damages that the shard has found in its runs of hashes since the process began. */
+  damages(shard: number): number {
+    return Number(Atomics.load(this.#damages, shard));
+  }
+
+  noteDamage(shard: number): void {
+    Atomics.add(this.#damages, shard, 1n);
   }
 
   /** The current bell: read it, then the cells, and only then wait for it to change. */

@@ -15,3 +15,6 @@ export function mayBeDue(progress: Progress, everyRecords: number, isStopping: b
   for (let shard = 0; shard < progress.shards; shard++) if (progress.committed(shard) >= due) return true;
   return false;
 }
+
+/** The snapshot thread sends these about runs of hashes (engine/snapshot/mending.ts): one is damaged, or was mended. */
+export type MakerNews = { readonly damagedRun: string } | { readonly news: string };

@@ -1,6 +1,6 @@
 /** RULES.md 2.12 on a real server with little memory for orders: they move to the disk, and are refused from there. */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { runAdminHere } from '../support/adminProgram.ts';
@@ -89,4 +89,13 @@ test('2.12 orders beyond the memory for them are refused from the disk, after a 
   await refuses(alice.on(restored), [first, last]);
   await eventually('the damage is named', async () => (await damagesIn(restored)) === 1);
   assert.equal((await alice.on(restored).post(order())).status, 200, 'everything else goes on');
+
+  await restored.stop();
+  const again = join(temporaryDirectory(), 'restored');
+  await admin(server, 'restore', target, '--data', again, '--as-it-was');
+  for (const name of readdirSync(again).filter((each) => each.endsWith('.run')))
+    cpSync(join(again, name), join(place, name));
+  await restored.start(SETTINGS);
+  await refuses(alice.on(restored), [first, last]);
+  assert.equal(await damagesIn(restored), 0, 'files of the backup heal it');
 });
