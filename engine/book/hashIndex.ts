@@ -54,9 +54,9 @@ import { accountIn, FOR_EVER, highWord, lowWord, Retention } from './retention.t
 
 const PARTS = 1024;
 const FIRST_GROUPS = 4;
-/** A part of which more than three quarters are in use gets a new size. */
-const MOST_OF_FOUR = 3;
-/** A part with fewer entries gets room for three times as many, a larger one for twice as many. */
+/** A part of which more than seven eighths are in use gets a new size. */
+const MOST_OF_TWO_GROUPS = 7;
+/** A part with fewer entries gets room for three times as many, a larger one for a third more. */
 const FEW = 1024;
 const NO_PLACE = -1;
 /** Entries that a sweep looks at for each that comes. */
@@ -303,7 +303,7 @@ export class HashIndex {
   #add(words: Uint32Array, word: number, account: number, low: number, high: number): void {
     const tag = this.#missingTag;
     const part = tag >>> PART_SHIFT;
-    if (this.#used[part] >= this.#groupsOf(part) * MOST_OF_FOUR) {
+    if (this.#used[part] * 2 >= this.#groupsOf(part) * MOST_OF_TWO_GROUPS) {
       this.#rebuild(part, 1);
       this.#missingGroup = homeOf(tag, this.#groupsOf(part));
     }
@@ -343,7 +343,7 @@ export class HashIndex {
     const oldGroups = this.#groupsOf(part);
     const before = this.#used[part];
     const kept = before - this.#countForgettable(part);
-    const room = (kept + more) * (kept < FEW ? 3 : 2);
+    const room = Math.ceil(((kept + more) * (kept < FEW ? 9 : 4)) / 3);
     const groups = room === 0 ? 0 : Math.max(FIRST_GROUPS, Math.ceil(room / GROUP_ENTRIES));
     const made = groups === 0 ? EMPTY : new Uint32Array(groups * GROUP_WORDS);
     for (let index = 0; index < oldGroups * GROUP_ENTRIES; index++) {

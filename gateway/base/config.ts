@@ -134,7 +134,7 @@ export type ContractAddresses = Readonly<{
 
 /** The index of a shard can number this many orders (HASHES-3). */
 const MAX_ORDERS_EVER = 2 ** 30;
-/** Of two parts, one waits for the disk while the other grows (engine/book/acceptedHashes.ts); 33 to 50 bytes each. */
+/** Of two parts, one waits for the disk while the other grows (engine/book/acceptedHashes.ts); 30 to 33 bytes each. */
 const HASHES_PER_MB = 10_000;
 const MAX_GATEWAYS = 64;
 /** One hour: a longer time can only be a mistake. */
