@@ -1,12 +1,13 @@
 /**
  * Checks every order of read.db with an independent second computation: the limit and the lots follow from its signed
  * amounts, the filled and remaining amounts from its fills (RULES.md 1.4, 1.6). The computation is the audit's
- * (signedOrder.ts). This covers orders whose journals were trimmed, too.
+ * (signedOrder.ts). This covers orders whose journals were trimmed, and those in the archive.
  */
 import type Database from 'better-sqlite3';
 import { SIDE } from '../../shared/base/codes.ts';
 import { toHex } from '../../shared/base/hex.ts';
 import { filledAmount, remainingAmount } from '../../shared/base/orderMath.ts';
+import { archivedOrders } from '../projector/archiveFiles.ts';
 import { doneOf, limitAndLotsOf } from './signedOrder.ts';
 
 type OrderRow = {
@@ -23,19 +24,29 @@ type OrderRow = {
   readonly status: number;
 };
 
+const COLUMNS = `
+  hash, side, time_in_force AS timeInForce, maker_amount AS makerAmount, taker_amount AS takerAmount,
+  limit_ticks AS limitTicks, lots AS quantityLots, remaining_lots AS remainingLots,
+  filled_notional_micro AS filledNotionalMicro, orders.status AS status`;
 const QUERY = `
-  SELECT hash, ticks_per_unit AS ticksPerUnit, side, time_in_force AS timeInForce, maker_amount AS makerAmount,
-    taker_amount AS takerAmount, limit_ticks AS limitTicks, lots AS quantityLots, remaining_lots AS remainingLots,
-    filled_notional_micro AS filledNotionalMicro, orders.status AS status
-  FROM orders JOIN markets USING (market) WHERE orders.shard = ?`;
+  SELECT ${COLUMNS}, ticks_per_unit AS ticksPerUnit FROM orders JOIN markets USING (market) WHERE orders.shard = ?`;
+type ArchivedRow = Omit<OrderRow, 'ticksPerUnit'> & { readonly shard: number; readonly market: number };
 
 /** @returns a line about the first order that differs; empty if all orders are as they were signed. */
 export function differencesFromSigned(db: Database.Database, shard: number): string[] {
-  for (const row of db.prepare<[number], OrderRow>(QUERY).iterate(shard)) {
+  for (const row of rowsOf(db, shard)) {
     const what = differenceOf(row);
     if (what !== null) return [`shard ${shard}: order ${toHex(row.hash)}: ${what}`];
   }
   return [];
+}
+
+function* rowsOf(db: Database.Database, shard: number): Generator<OrderRow, void> {
+  yield* db.prepare<[number], OrderRow>(QUERY).iterate(shard);
+  const units = db.prepare<[number], number>('SELECT ticks_per_unit FROM markets WHERE market = ?').pluck();
+  for (const row of archivedOrders<ArchivedRow>(db, `${COLUMNS}, shard, market`)) {
+    if (row.shard === shard) yield { ...row, ticksPerUnit: units.get(row.market)! };
+  }
 }
 
 function differenceOf(row: OrderRow): string | null {

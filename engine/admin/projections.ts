@@ -16,6 +16,7 @@ import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { READ_DB_VERSION } from '../../shared/tables/readDb.ts';
 import { Progress } from '../../shared/wire/progress.ts';
 import { JournalReader } from '../journal/reader.ts';
+import { wrongArchiveFiles } from '../projector/archiveFiles.ts';
 import { CATALOG_TABLES } from '../projector/catalog.ts';
 import { contentsOf, differences } from '../projector/contents.ts';
 import { copyDatabase, syncFile } from '../projector/databaseCopy.ts';
@@ -207,6 +208,8 @@ function check(path: string, files: readonly ShardFile[], print: Print): string[
       const behind = sequence < last ? `; the next start follows the records up to ${last}` : '';
       print(`shard ${shard}: comparing record ${sequence} with the engine's state${behind}`);
       if (sequence === 0) return [];
+      const [wrong] = wrongArchiveFiles(db);
+      if (wrong !== undefined) return [`${wrong} is missing or damaged: take it from a backup`];
       const fromState = differencesFromState(db, shard, describe(stateAfter(file, sequence)));
       return [...fromState, ...differencesFromSigned(db, shard)];
     });

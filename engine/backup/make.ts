@@ -84,6 +84,8 @@ class Making {
     for (const name of DATABASES) {
       if (existsSync(join(directory, name)) && !leaveOut.includes(name)) await this.#database(name);
     }
+    // After read.db, which lists them.
+    for (const name of filesIn(join(directory, 'archive'))) this.#archived(`archive/${name}`);
     for (const name of filesIn(join(directory, 'private'))) this.#file(`private/${name}`);
     for (const shard of shards) this.#journal(shard.shard);
     let point: Point | undefined;
@@ -113,6 +115,13 @@ class Making {
     requireWhole(point);
     store.addPoint(point);
     return point;
+  }
+
+  /** A file of the archive is never changed: the parts that the point before has of it are not read again. */
+  #archived(name: string): void {
+    const before = this.#options.store.newest()?.files.find((file) => file.name === name);
+    if (before === undefined) this.#file(name);
+    else this.#files.push(before);
   }
 
   /** Copies a file that is only appended to, or replaced as a whole. A missing file is skipped. */
@@ -207,7 +216,7 @@ function requireWhole({ journals, files }: Point): void {
 function filesIn(folder: string): string[] {
   return existsSync(folder)
     ? readdirSync(folder)
-        .filter((name) => !name.endsWith('.new'))
+        .filter((name) => !name.endsWith('.new') && !name.endsWith('.part'))
         .sort()
     : [];
 }

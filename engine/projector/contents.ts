@@ -4,15 +4,23 @@
  *
  * Invariant:
  *   CONTENTS-1  A number is the sum of the hashes of the rows: it depends neither on their order, nor on the numbers
- *               that SQLite assigned, nor on where an order hash is, nor on when the catalogue's volumes followed.
+ *               that SQLite assigned, nor on where an order hash is, nor on when the catalogue's volumes followed, nor
+ *               on which orders are in the archive.
  */
 import { hash } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import { CATALOG_MARKETS } from '../../shared/tables/catalogMarkets.ts';
+import { ARCHIVE_CURSOR, ARCHIVE_LATE, ARCHIVED_ACCOUNTS, ARCHIVED_FILES } from '../../shared/tables/orderArchive.ts';
 import { ENTRY_BYTES, ORDER_HASH_TAIL, ORDER_HASHES } from '../../shared/tables/orderHashes.ts';
+import { ORDERS } from '../../shared/tables/orders.ts';
 import { PRIVATE_TAIL, PRIVATE_TAIL_STARTS } from '../../shared/tables/privateTail.ts';
 import { READ_DB_TABLES } from '../../shared/tables/readDb.ts';
+import { archivedOrders } from './archiveFiles.ts';
 
+/** The manifest of the archive: its orders are counted with those of read.db. */
+const OF_THE_ARCHIVE: ReadonlySet<string> = new Set(
+  [ARCHIVED_FILES, ARCHIVED_ACCOUNTS, ARCHIVE_LATE, ARCHIVE_CURSOR].map(({ name }) => name),
+);
 /** Tables whose rows depend on the gateway's own log, and not only on the journals. */
 const OF_THE_GATEWAY: ReadonlySet<string> = new Set([PRIVATE_TAIL.name, PRIVATE_TAIL_STARTS.name]);
 /** Columns that depend on when they were written; the other columns, and `markets`, carry the same information. */
@@ -30,11 +38,13 @@ export type Contents = Readonly<Record<string, TableContents>>;
 export function contentsOf(db: Database.Database, except: ReadonlySet<string> = new Set()): Contents {
   const contents: Record<string, TableContents> = {};
   for (const { name, inserted } of READ_DB_TABLES) {
-    if (OF_THE_GATEWAY.has(name) || name === ORDER_HASH_TAIL.name || except.has(name)) continue;
+    if (OF_THE_GATEWAY.has(name) || OF_THE_ARCHIVE.has(name) || name === ORDER_HASH_TAIL.name || except.has(name))
+      continue;
     const compared = inserted?.filter((column) => !OF_A_MOMENT.has(`${name}.${column}`));
     const rows = compared === undefined ? words(db, name) : values(db, name, compared);
     const tail = name === ORDER_HASHES.name ? entriesOfTail(db) : [];
-    contents[name] = sumOf(rows, tail);
+    const archived = name === ORDERS.name ? archivedValues(db) : [];
+    contents[name] = sumOf(rows, tail, archived);
   }
   return contents;
 }
@@ -62,8 +72,18 @@ function sumOf(...parts: Iterable<string>[]): TableContents {
 }
 
 function values(db: Database.Database, name: string, columns: readonly string[]): Iterable<string> {
-  const row = columns.map((column) => `quote(${column})`).join(` || ',' || `);
-  return db.prepare<[], string>(`SELECT ${row} FROM ${name}`).pluck().iterate();
+  return db
+    .prepare<[], string>(`SELECT ${rowOf(columns)} FROM ${name}`)
+    .pluck()
+    .iterate();
+}
+
+function rowOf(columns: readonly string[]): string {
+  return columns.map((column) => `quote(${column})`).join(` || ',' || `);
+}
+
+function* archivedValues(db: Database.Database): Generator<string> {
+  for (const { row } of archivedOrders<{ row: string }>(db, `${rowOf(ORDERS.inserted)} AS row`)) yield row;
 }
 
 /** Every word of a full-text index with its places. */

@@ -28,7 +28,10 @@ import type { OpenOrder } from './orderPool.ts';
 import type { RecordContext } from './orders.ts';
 import { RowInserter } from './rowInserter.ts';
 
-/** Longer than the eight days for which answers are kept: a key that still has an answer has its row. */
+/**
+ * Longer than the eight days for which answers are kept: a key that still has an answer has its row. Shorter than the
+ * ten for which its order stays in read.db at least (RULES.md 10.34).
+ */
 const KEPT_MS = 9 * 24 * 3_600_000;
 const NO_ORDER = new Uint8Array(0);
 

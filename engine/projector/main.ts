@@ -9,10 +9,13 @@ import { NICE_FOLLOWER, stepBack } from '../../shared/base/background.ts';
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import { accessProblem } from '../../shared/base/fileAccess.ts';
 import { setAside } from '../../shared/base/setAside.ts';
-import type { ProjectorMessage, ProjectorOptions, ProjectorPort } from '../../shared/wire/threads.ts';
+import { errorMessage } from '../../shared/base/thrown.ts';
+import type { ProjectorMessage, ProjectorPort } from '../../shared/wire/projectorThread.ts';
+import type { ProjectorOptions } from '../../shared/wire/threads.ts';
 import { JournalReader } from '../journal/reader.ts';
 import { type Keyed, ShardKey } from '../journal/shardKey.ts';
 import type { CatalogSource } from './catalog.ts';
+import { USUAL_PACE } from './orderArchive.ts';
 import type { OnDifference } from './positions.ts';
 import { BATCH_RECORDS, Projector } from './projector.ts';
 
@@ -33,6 +36,10 @@ const LOOK_MS = 50;
  */
 const LAST_BYTES = 4 << 20;
 const ROOM_LOOK_MS = 250;
+/** The archive leaves more free: for a time its orders are in read.db and in a file. */
+const ARCHIVE_BYTES = 256 << 20;
+/** The pause after a file of the archive could not be written or read. */
+const ARCHIVE_RETRY_MS = 60_000;
 
 stepBack(NICE_FOLLOWER);
 const options: ProjectorOptions & ProjectorPort = workerData;
@@ -46,6 +53,8 @@ const say = (message: ProjectorMessage): void => parentPort?.postMessage(message
 const onDifference: OnDifference = (difference) => say({ difference });
 const onMadeAnew = (journalPath: string): void => say({ doesNotGoOnWith: journalPath });
 const keyed = await ShardKey.forAll(options);
+const pace = { ...USUAL_PACE, keptMs: options.unfilledKeptMs };
+let archiveAtMs = 0;
 const openingState = isAnyTrimmed(keyed) ? await import('./openingState.ts') : null;
 if (options.makesAnew) setAside(options.readDbPath);
 try {
@@ -64,23 +73,36 @@ async function follow(projector: Projector): Promise<never> {
   const { progress } = projector;
   for (;;) {
     const bell = progress.commitBell();
-    const mayWrite = hasRoom();
+    const mayWrite = hasRoom(LAST_BYTES);
     projector.step(progress.isAwaited(), mayWrite);
     if (projector.isDoubted) throw new Error('database disk image is malformed: a query has found it');
     if (!mayWrite) await sleep(ROOM_LOOK_MS);
-    else if (projector.behind() === 0) progress.waitForCommit(bell, LONGEST_SLEEP_MS);
+    else if (projector.behind() === 0 && !archives(projector)) progress.waitForCommit(bell, LONGEST_SLEEP_MS);
     for (let passedMs = 0; mayWrite && passedMs < LINGER_MS; passedMs += LOOK_MS) {
       if (progress.isAwaited() || projector.isReadingCatalog || projector.behind() >= BATCH_RECORDS) break;
-      progress.lingerUnlessAwaited(LOOK_MS);
+      if (!archives(projector)) progress.lingerUnlessAwaited(LOOK_MS);
     }
     // For the finalizers of native objects, and V8's own tasks.
     await nextTurn();
   }
 }
 
-function hasRoom(): boolean {
+function hasRoom(bytes: number): boolean {
   const { bavail, bsize } = statfsSync(dirname(options.readDbPath));
-  return bavail * bsize >= LAST_BYTES;
+  return bavail * bsize >= bytes;
+}
+
+/** Takes a step of the archive. @returns whether there is more to do; not for a while after one has failed */
+function archives(projector: Projector): boolean {
+  if (performance.now() < archiveAtMs || !hasRoom(ARCHIVE_BYTES)) return false;
+  try {
+    return projector.archive(pace);
+  } catch (error) {
+    if (isDamaged(error)) throw error;
+    archiveAtMs = performance.now() + ARCHIVE_RETRY_MS;
+    say({ news: `orders stay in read.db and are archived later: ${errorMessage(error)}` });
+    return false;
+  }
 }
 
 /** A journal that is trimmed later is one that read.db continues. */

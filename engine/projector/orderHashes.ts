@@ -77,8 +77,13 @@ export class OrderHashes {
     this.#entries.set(id, at + PREFIX_BYTES);
   }
 
+  /** True if `flush` moves what waits into the index. */
+  get isFull(): boolean {
+    return this.#count >= MERGED_ENTRIES;
+  }
+
   flush(): void {
-    if (this.#count >= MERGED_ENTRIES) this.#merge();
+    if (this.isFull) this.#merge();
     else if (this.#count > this.#appended) this.#append.run({ entries: this.#entriesOf(this.#appended, this.#count) });
     this.#appended = this.#count;
     assert(this.#count < MERGED_ENTRIES, 'ORDERHASHES-2: the tail is short');

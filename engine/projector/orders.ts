@@ -1,5 +1,5 @@
 /**
- * Projection of the orders: one row each, from acceptance on and for ever.
+ * Projection of the orders: one row each, from acceptance on; orderArchive.ts takes rows of orders that have closed.
  * Owner: the projector thread.
  *
  * Events name an open order by its slot in the shard's pool, so open orders are also kept in memory, by slot. The shard
@@ -21,7 +21,7 @@ import { ID_KIND, writeTimeOrderedId } from '../../shared/base/ids.ts';
 import { addSafe, mulSafe } from '../../shared/base/int.ts';
 import { MARKETS } from '../../shared/tables/markets.ts';
 import { ORDERS } from '../../shared/tables/orders.ts';
-import { type SelectedBy, select } from '../../shared/tables/table.ts';
+import { insert, type RowOf, type SelectedBy, select } from '../../shared/tables/table.ts';
 import { readClientId } from '../../shared/wire/clientId.ts';
 import {
   kindBits,
@@ -78,12 +78,14 @@ export class OrderProjection {
   /** Orders that have no row yet, open or closed, oldest first. */
   readonly #placed: OpenOrder[] = [];
   readonly #insert: RowInserter<typeof ORDERS>;
+  readonly #insertOnce: Database.Statement<[RowOf<typeof ORDERS>]>;
   readonly #hashes: OrderHashes;
   readonly #fill: Database.Statement;
   readonly #close: Database.Statement;
 
   constructor(db: Database.Database, shards: number) {
     this.#insert = new RowInserter(db, ORDERS);
+    this.#insertOnce = db.prepare(insert(ORDERS, 'OR IGNORE'));
     this.#hashes = new OrderHashes(db);
     this.#fill = db.prepare(`
       UPDATE orders SET status = ?, remaining_lots = ?, filled_notional_micro = ?, shard_sequence = ?, updated_ms = ?
@@ -188,6 +190,14 @@ export class OrderProjection {
       order.updatedMs = timeMs;
     }
     return order;
+  }
+
+  /** Writes the row of an order that had ended before history begins. */
+  takeBack(row: RowOf<typeof ORDERS>): void {
+    // Of two files that are not listed, one may have been copied to the other.
+    if (this.#insertOnce.run(row).changes === 0) return;
+    this.#hashes.add(row.hash, row.id);
+    if (this.#hashes.isFull) this.#hashes.flush();
   }
 
   flush(): void {

@@ -19,6 +19,7 @@ import { dirname } from 'node:path';
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { ownTicks } from '../../shared/base/orderMath.ts';
+import { archiveFolder } from '../../shared/tables/orderArchive.ts';
 import { ANY_EVENT, assertEvent, EVENT, typeOf } from '../../shared/wire/events.ts';
 import { NOT_KNOWN, Progress } from '../../shared/wire/progress.ts';
 import { readSafe } from '../../shared/wire/record.ts';
@@ -27,8 +28,10 @@ import type { RecordVisitor } from '../journal/journalRecord.ts';
 import { JournalReader } from '../journal/reader.ts';
 import { JournalError, type JournalHead } from '../journal/row.ts';
 import type { Keyed, ShardKey } from '../journal/shardKey.ts';
+import { takeBack } from './archiveFiles.ts';
 import type { CatalogSource } from './catalog.ts';
 import type { ReadOpeningState } from './openingState.ts';
+import type { ArchivePace } from './orderArchive.ts';
 import type { RecordContext } from './orders.ts';
 import type { OnDifference, PositionDifference } from './positions.ts';
 import { clearReadDb, keepReplaced, makeDurable, openReadDb } from './readDb.ts';
@@ -162,6 +165,15 @@ export class Projector {
     return (mayWrite && this.#listVolumes(!hasMoved)) || hasMoved;
   }
 
+  /**
+   * Takes a step of the archive, unless read.db has much to follow.
+   * @returns false if there is nothing to archive at present
+   */
+  archive(pace: ArchivePace): boolean {
+    const followsAll = this.#readers.every((reader) => reader !== null) && this.behind() <= BATCH_RECORDS;
+    return followsAll && this.#state.archive.step(this.#state.cursors.latestMs(), pace);
+  }
+
   /** The catalogue's volumes follow the markets' when there is time. @returns whether there are more to follow. */
   #listVolumes(isIdle: boolean): boolean {
     const { catalog } = this.#state;
@@ -274,6 +286,8 @@ export class Projector {
         const record = { shard, shardSequence: head.sequence, timeMs };
         apply(this.#state, record);
         this.#state.fundMovements.startAfter(shard, lastTrade);
+        const archived = { shard, sequence: head.sequence };
+        takeBack(archiveFolder(this.#db.name), archived, (order) => this.#state.orders.takeBack(order));
         this.#state.flush(shard);
         this.#state.privateTail.startAfter(shard, head.sequence);
         this.#state.historyStarts.save(record);
@@ -348,8 +362,9 @@ export class Projector {
   }
 
   #applyClosed(words: Uint32Array, word: number): void {
-    const { keys, orders, privateTail } = this.#state;
+    const { archive, keys, orders, privateTail } = this.#state;
     const order = orders.close(words, word, this.#record);
+    archive.closed(order, this.#record);
     privateTail.closed(order, words, word, this.#record);
     keys.closed(order);
   }

@@ -88,15 +88,22 @@ export function makeDurable(db: Database.Database): void {
 export class Cursors {
   readonly #select: Database.Statement<[number], RowOf<typeof CURSORS>>;
   readonly #write: Database.Statement<[NewRowOf<typeof CURSORS>]>;
+  readonly #latest: Database.Statement<[], number | null>;
 
   constructor(db: Database.Database) {
     this.#select = db.prepare('SELECT * FROM cursors WHERE shard = ?');
     this.#write = db.prepare(insert(CURSORS, 'OR REPLACE'));
+    this.#latest = db.prepare<[], number | null>('SELECT max(time_ms) FROM cursors').pluck();
   }
 
   load(shard: number): JournalHead {
     const row = this.#select.get(shard);
     return row === undefined ? new JournalHead(0, 0, 0) : new JournalHead(row.sequence, row.chain_low, row.chain_high);
+  }
+
+  /** The time of the last record of all shards; 0 before the first one. */
+  latestMs(): number {
+    return this.#latest.get() ?? 0;
   }
 
   /** @param timeMs of the record at the head */

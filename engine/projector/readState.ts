@@ -8,6 +8,7 @@ import { CatalogProjection } from './catalog.ts';
 import { FundMovementProjection } from './fundMovements.ts';
 import { KeyProjection } from './keys.ts';
 import { MarketProjection } from './markets.ts';
+import { OrderArchive } from './orderArchive.ts';
 import { OrderProjection } from './orders.ts';
 import type { OnDifference } from './positions.ts';
 import { PrivateTail } from './privateTail.ts';
@@ -16,6 +17,7 @@ import { Stats } from './stats.ts';
 import { TradeProjection } from './trades.ts';
 
 export class ReadState {
+  readonly archive: OrderArchive;
   readonly catalog: CatalogProjection;
   readonly cursors: Cursors;
   readonly fundMovements: FundMovementProjection;
@@ -29,6 +31,7 @@ export class ReadState {
   readonly privateTail: PrivateTail;
 
   constructor(db: Database.Database, shards: number, onDifference: OnDifference) {
+    this.archive = new OrderArchive(db);
     this.catalog = new CatalogProjection(db);
     this.cursors = new Cursors(db);
     this.heads = Array.from({ length: shards }, (_, shard) => this.cursors.load(shard));

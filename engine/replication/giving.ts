@@ -6,8 +6,8 @@
  * Invariants:
  *   GIVING-1  The copy has every row that the log held when it was begun.
  *   GIVING-2  A file on which another file depends is copied after it, so that the copy can only be too recent in it:
- *             private frames after the read model that asks for them, journals after both, and control.db, without
- *             which no command is accepted, after the journals.
+ *             the archive and private frames after the read model that asks for them, journals after these, and
+ *             control.db, without which no command is accepted, after the journals.
  *   GIVING-3  Only a few parts wait for the other side, and a database's copy is deleted once it is given.
  */
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
@@ -63,6 +63,7 @@ export class Giving {
     try {
       await this.#file('journal.key');
       if (existsSync(join(directory, 'read.db'))) await this.#database('read.db', null);
+      for (const name of filesOf(join(directory, 'archive'))) await this.#file(`archive/${name}`);
       await this.#database('idempotency.db', STREAM.ANSWERS);
       if (existsSync(join(directory, 'settlement.db'))) await this.#database('settlement.db', STREAM.SETTLEMENT);
       await this.#auditLog();
@@ -204,7 +205,11 @@ export class Giving {
 }
 
 function filesOf(directory: string): string[] {
-  return existsSync(directory) ? readdirSync(directory).sort() : [];
+  return existsSync(directory)
+    ? readdirSync(directory)
+        .filter((name) => !name.endsWith('.part'))
+        .sort()
+    : [];
 }
 
 function sleep(ms: number): Promise<void> {

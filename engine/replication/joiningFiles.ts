@@ -33,13 +33,17 @@ import type { Part } from './copyTable.ts';
 /** The folder of an incomplete copy, and the file that marks it as whole. */
 const FOLDER = 'joining';
 const WHOLE = 'whole';
+/** Folders of the copy. */
+const FOLDERS = ['private', 'archive'] as const;
 /** A member that cannot continue from its files leaves this file; its text is the reason. */
 const ANEW_FILE = 'join-anew';
 export const CONTROL_FILE = 'control.db';
 /** Names of files that belong to the cluster's state: not the member's own keys and tokens. */
-const STATE =
-  /^(?:(?:control|idempotency|read|settlement)\.db|journal[-.]|snapshot-|hashes-|audit\.log|held\.mark$|private$)/;
-const PART_NAME = /^(?:private\/)?[a-z0-9][a-z0-9._-]*$/i;
+const STATE = new RegExp(
+  '^(?:(?:control|idempotency|read|settlement)\\.db|journal[-.]|snapshot-|hashes-|audit\\.log|' +
+    '(?:held\\.mark|private|archive)$)',
+);
+const PART_NAME = /^(?:(?:private|archive)\/)?[a-z0-9][a-z0-9._-]*$/i;
 /** A part with this name has rows of a journal. */
 export const ROWS = 'rows ';
 /** A long file is synced each time it has grown by this much, so that this member is not silent for long. */
@@ -118,7 +122,7 @@ export class CopyWriter {
     this.#options = options;
     this.#folder = join(options.directory, FOLDER);
     rmSync(this.#folder, { recursive: true, force: true });
-    mkdirSync(join(this.#folder, 'private'), { recursive: true, mode: 0o700 });
+    for (const folder of FOLDERS) mkdirSync(join(this.#folder, folder), { recursive: true, mode: 0o700 });
   }
 
   /** @returns true after the last part, when the copy is whole. */
@@ -186,7 +190,7 @@ export class CopyWriter {
     const journals = Array.from({ length: this.#options.shards }, (_, shard) => `journal-${shard}.db`);
     const missing = [CONTROL_FILE, 'journal.key', ...journals].find((name) => !existsSync(join(this.#folder, name)));
     if (missing !== undefined) throw new Error(`the copy has no ${missing}`);
-    syncDirectory(join(this.#folder, 'private'));
+    for (const folder of FOLDERS) syncDirectory(join(this.#folder, folder));
     syncDirectory(this.#folder);
     writeFileSync(join(this.#folder, WHOLE), '', { flush: true });
     syncDirectory(this.#folder);

@@ -13,10 +13,11 @@ import { limitPrice, ownTicks } from '../../shared/base/orderMath.ts';
 import { tickToPrice8 } from '../../shared/base/units.ts';
 import { ORDERS } from '../../shared/tables/orders.ts';
 import { type SelectedBy, select } from '../../shared/tables/table.ts';
-import { type HistoryPage, historyPage, type Position } from '../base/page.ts';
+import { type HistoryPage, historyPage, MAX_OFFSET, type Position } from '../base/page.ts';
 import { MARKET, type MarketFilter, marketFilter } from '../markets/volumeQueries.ts';
 import { type ActivityEntry, type ActivityType, ActivityWalks } from './activityWalksQueries.ts';
-import { ORDER_COLUMNS, type OrderRow, orderFacts } from './orderQueries.ts';
+import { ArchivedOrders, type ArchivedPart, type Found } from './archivedOrdersQueries.ts';
+import { type MarketOfOrder, ORDER, ORDER_COLUMNS, type OrderRow, type OwnRow, orderFacts } from './orderQueries.ts';
 import { NO_PARTY, type NoParty, type Party, partyOf, roleOf, TRADE, type TradeRow, tokensOf } from './parties.ts';
 
 export type ActivityFilters = Readonly<{
@@ -55,12 +56,14 @@ const ENDING = select(ORDERS, 'market', 'shard', 'reason');
 type EndingRow = SelectedBy<typeof ENDING>;
 
 export class ActivityQueries {
+  readonly #archive: ArchivedOrders;
   readonly #market: (uuid: Uint8Array | null) => MarketFilter | undefined;
   readonly #walks: ActivityWalks;
   readonly #orders: Database.Statement<(Uint8Array | null)[], OrderRow & EndingRow>;
   readonly #trades: Database.Statement<(Uint8Array | null)[], TradeRow>;
 
   constructor(db: Database.Database) {
+    this.#archive = ArchivedOrders.of(db);
     this.#market = marketFilter(db);
     this.#walks = new ActivityWalks(db);
     this.#orders = db.prepare(`
@@ -71,28 +74,30 @@ export class ActivityQueries {
 
   list(account: number, filters: ActivityFilters): HistoryPage<StoredActivity> {
     const market = this.#market(filters.market);
-    if (market === undefined) return { total: 0, isFloor: false, rows: [], next: null };
+    if (market === undefined) return { total: 0, isFloor: false, rows: [], next: null, archivedBeforeMs: null };
     return this.#page(account, market, filters);
   }
 
   #page(account: number, market: MarketFilter, filters: ActivityFilters): HistoryPage<StoredActivity> {
     const { type, limit, offset, after } = filters;
-    const { counted, entries } = this.#walks.read({ account, type, ...market }, after);
-    const found: ActivityEntry[] = [];
-    if (offset < counted) {
-      let skipped = 0;
-      for (const entry of entries) {
-        if (skipped++ < offset) continue;
-        found.push(entry);
-        if (found.length > limit) break;
-      }
-    }
+    const { counted, rows, archivedBeforeMs } = this.#walks.page(
+      { account, type, ...market },
+      after,
+      Math.min(offset, MAX_OFFSET) + limit + 1,
+    );
+    const found = offset > MAX_OFFSET ? [] : rows.slice(offset);
     const show = this.#shower(account, found.slice(0, limit));
-    return historyPage(found, { counted, limit, offset }, show, positionOf);
+    const page = historyPage(found, { counted, limit, offset }, show, ({ row }) => positionOf(row));
+    return { ...page, archivedBeforeMs };
+  }
+
+  #archived(part: ArchivedPart, id: Uint8Array): OrderRow & EndingRow {
+    return this.#archive.order<OwnRow & EndingRow, MarketOfOrder>(part, `${ORDER.sql}, ${ENDING.sql}`, MARKET.sql, id);
   }
 
   /** Reads the rows of all entries at once: a statement per entry would cost several times as much. */
-  #shower(account: number, entries: readonly ActivityEntry[]): (entry: ActivityEntry) => StoredActivity {
+  #shower(account: number, found: readonly Found<ActivityEntry>[]): (entry: Found<ActivityEntry>) => StoredActivity {
+    const entries = found.filter(({ part }) => part === null).map(({ row }) => row);
     const orders = byId(
       this.#orders,
       entries.filter(({ type }) => type !== 'fill'),
@@ -101,12 +106,12 @@ export class ActivityQueries {
       this.#trades,
       entries.filter(({ type }) => type === 'fill'),
     );
-    return ({ type, id }) => {
+    return ({ row: { type, id }, part }) => {
       if (type === 'fill') {
         const row = trades.get(bytesToUuid(id))!;
         return { record: ofTrade(row, account), market: row.market };
       }
-      const row = orders.get(bytesToUuid(id))!;
+      const row = part === null ? orders.get(bytesToUuid(id))! : this.#archived(part, id);
       return { record: ofOrder(type, row), market: row.market };
     };
   }

@@ -6,10 +6,12 @@
  */
 import type Database from 'better-sqlite3';
 import { ORDER_STATUS } from '../../shared/base/codes.ts';
+import { prepared } from '../../shared/base/prepared.ts';
 import { CLOSED } from '../../shared/tables/orders.ts';
 import { BETWEEN_TWO } from '../../shared/tables/trades.ts';
 import { firstIdAfter, MAX_COUNTED, type Position, START, timeOfId } from '../base/page.ts';
 import { ALL_MARKETS, type MarketFilter } from '../markets/volumeQueries.ts';
+import { ArchivedOrders, type ArchivedPart, type FoundRows } from './archivedOrdersQueries.ts';
 import { LongLists } from './longLists.ts';
 import { ShorterWalk } from './shorterWalkQueries.ts';
 
@@ -30,8 +32,12 @@ type Parameters = {
   readonly limit: number;
 };
 type Walk = { readonly type: ActivityType; readonly rank: number; readonly found: string; readonly order: string };
+type OrderWalk = Walk & { readonly type: Exclude<ActivityType, 'fill'> };
 type Found = { readonly at: number | null; readonly id: Uint8Array };
-type PreparedWalk = Pick<Walk, 'type' | 'rank'> & { readonly statement: Database.Statement<[Parameters], Found> };
+type PartParameters = Parameters & { readonly lastId: Uint8Array };
+type PreparedWalk<P extends Parameters = Parameters> = Pick<Walk, 'type' | 'rank'> & {
+  readonly statement: Database.Statement<[P], Found>;
+};
 type Along = { readonly walks: readonly PreparedWalk[]; readonly count: CountByType };
 /** The null key holds the count of all types together. */
 type CountByType = ReadonlyMap<ActivityType | null, Database.Statement<[Parameters], number>>;
@@ -46,7 +52,7 @@ const UNLIMITED = -1;
 /** The number of rows of one scan in a market that are read at once; a longer list is counted first. */
 const FEW = 1000;
 
-const OF_ORDERS: readonly Walk[] = [
+const OF_ORDERS: readonly OrderWalk[] = [
   {
     type: 'placed',
     rank: RANK.PLACED,
@@ -75,7 +81,7 @@ function walkOfFills(party: string): Walk {
   return { type: 'fill', rank: RANK.FILL, found, order: 'id DESC' };
 }
 
-function walkOfEnded(type: 'cancelled' | 'expired', status: number): Walk {
+function walkOfEnded(type: 'cancelled' | 'expired', status: number): OrderWalk {
   const found = `
     SELECT updated_ms AS at, id FROM orders INDEXED BY orders_closed
     WHERE ${CLOSED} AND account = @account AND status = ${status}
@@ -84,17 +90,52 @@ function walkOfEnded(type: 'cancelled' | 'expired', status: number): Walk {
 }
 
 export class ActivityWalks {
+  readonly #archive: ArchivedOrders;
   readonly #shorter: ShorterWalk;
   readonly #long = new LongLists();
   readonly #along: Readonly<Record<keyof typeof WALKS, Along>>;
 
   constructor(db: Database.Database) {
+    this.#archive = ArchivedOrders.of(db);
     this.#shorter = new ShorterWalk(db);
     this.#along = { account: along(db, WALKS.account), market: along(db, WALKS.market) };
   }
 
+  /** Counts little more than MAX_COUNTED rows, and reads `wanted` rows after `after`, newest first. */
+  page(scope: ActivityScope, after: Position | null, wanted: number): FoundRows<ActivityEntry> & { counted: number } {
+    const parts = scope.type === 'fill' ? [] : this.#archive.partsOf(scope.account);
+    const { counted: live, entries } = this.#read(scope, after);
+    const counted = live + this.#countArchived(parts, scope, MAX_COUNTED - live);
+    const found = this.#archive.list<ActivityEntry>({
+      parts: after === null ? parts : parts.filter(({ first_id }) => timeOfId(first_id) <= after.atMs),
+      live: taken(entries, wanted),
+      wanted,
+      read: (file, part) => archivedEntries(file, part, scope, after, wanted),
+      mayPrecede: (part, { atMs }) => part.last_ms >= atMs,
+      precedes: isBefore,
+    });
+    return { ...found, counted };
+  }
+
+  /** Only orders that never filled are there. */
+  #countArchived(parts: readonly ArchivedPart[], scope: ActivityScope, most: number): number {
+    const types = OF_ORDERS.filter(({ type }) => scope.type === null || scope.type === type);
+    if (scope.market === ALL_MARKETS) {
+      const count = ({ cancelled, expired }: ArchivedPart) => ({ placed: cancelled + expired, cancelled, expired });
+      return parts.reduce((sum, part) => {
+        const counts = count(part);
+        return types.reduce((all, { type }) => all + counts[type], sum);
+      }, 0);
+    }
+    const sql = countSql(types.map(({ found }) => inPart(found)));
+    const parameters = parametersOf(scope, boundOf(RANK.ENDED, null), UNLIMITED);
+    return this.#archive.count(parts, most, (file, { last_id: lastId }) => {
+      return prepared<[PartParameters], { counted: number }>(file, sql).get({ ...parameters, lastId })!.counted;
+    });
+  }
+
   /** At most MAX_COUNTED + 1 rows are counted. @param entries are read lazily, newest first, starting after `after` */
-  read(scope: ActivityScope, after: Position | null): { counted: number; entries: Iterable<ActivityEntry> } {
+  #read(scope: ActivityScope, after: Position | null): { counted: number; entries: Iterable<ActivityEntry> } {
     const { account, market, type } = scope;
     const isInMarket = market !== ALL_MARKETS;
     const isOfMarket = isInMarket && type !== 'placed' && this.#shorter.isOfMarket(account, market);
@@ -116,8 +157,7 @@ export class ActivityWalks {
 function along(db: Database.Database, walks: readonly Walk[]): Along {
   const counted = (type: ActivityType | null) => {
     const found = walks.filter((walk) => type === null || walk.type === type).map((walk) => walk.found);
-    const sql = `SELECT count(*) FROM (${found.join(' UNION ALL ')} LIMIT ${MAX_COUNTED + 1})`;
-    return db.prepare<[Parameters], number>(sql).pluck();
+    return db.prepare<[Parameters], number>(countSql(found)).pluck();
   };
   return {
     walks: walks.map(({ type, rank, found, order }) => {
@@ -125,6 +165,40 @@ function along(db: Database.Database, walks: readonly Walk[]): Along {
     }),
     count: new Map(TYPES.map((type) => [type, counted(type)])),
   };
+}
+
+function countSql(found: readonly string[]): string {
+  return `SELECT count(*) AS counted FROM (${found.join(' UNION ALL ')} LIMIT ${MAX_COUNTED + 1})`;
+}
+
+/** The rows of a scan that are in a part of the archive. */
+function inPart(found: string): string {
+  return `${found} AND id <= @lastId`;
+}
+
+function archivedEntries(
+  file: Database.Database,
+  { last_id: lastId }: ArchivedPart,
+  scope: ActivityScope,
+  after: Position | null,
+  limit: number,
+): ActivityEntry[] {
+  const walks = OF_ORDERS.filter(({ type }) => scope.type === null || scope.type === type);
+  const entries = walks.flatMap(({ type, rank, found, order }) => {
+    const sql = `${inPart(found)} ORDER BY ${order} LIMIT @limit`;
+    const parameters = { ...parametersOf(scope, boundOf(rank, after), limit), lastId };
+    return [...entriesOf({ type, rank, statement: prepared<[PartParameters], Found>(file, sql) }, parameters)];
+  });
+  return entries.sort((a, b) => (isBefore(a, b) ? -1 : 1));
+}
+
+function taken<T>(values: Iterable<T>, most: number): T[] {
+  const found: T[] = [];
+  for (const value of values) {
+    found.push(value);
+    if (found.length >= most) break;
+  }
+  return found;
 }
 
 /** All rows of these scans, unless one of them has many. */
@@ -146,7 +220,10 @@ function parametersOf(
   return { account, market, openedMs, firstId: firstIdAfter(openedMs - 1), ...bound, limit };
 }
 
-function* entriesOf({ type, rank, statement }: PreparedWalk, parameters: Parameters): Generator<ActivityEntry, void> {
+function* entriesOf<P extends Parameters>(
+  { type, rank, statement }: PreparedWalk<P>,
+  parameters: P,
+): Generator<ActivityEntry, void> {
   for (const { at, id } of statement.iterate(parameters)) yield { type, rank, atMs: at ?? timeOfId(id), id };
 }
 

@@ -225,7 +225,7 @@ function answerPage<T>(
   rowsOf: (rows: readonly T[]) => object,
 ): void {
   if (!result.ok) return refuse(call, { row: result.row });
-  const { rows, total, isFloor, next } = result.value;
+  const { rows, total, isFloor, next, archivedBeforeMs } = result.value;
   // There are more rows, so an empty page would be a wrong answer.
   if (isFloor && from.offset > MAX_OFFSET) {
     refuseField(call, 'offset', 'maximum', offset, `at most ${MAX_OFFSET}`);
@@ -234,7 +234,8 @@ function answerPage<T>(
   const cursor = list === null ? {} : { next_cursor: next === null ? null : writeCursor(list, next) };
   // The member that marks the total as a lower bound is present only if it is one.
   const estimate = isFloor ? { count_is_estimate: true } : {};
-  ok(call, { ...rowsOf(rows), total, ...estimate, limit, offset, ...cursor });
+  const archived = archivedBeforeMs === null ? {} : { archived_before: new Date(archivedBeforeMs).toISOString() };
+  ok(call, { ...rowsOf(rows), total, ...estimate, limit, offset, ...cursor, ...archived });
 }
 
 function statusMask(list: string): number {

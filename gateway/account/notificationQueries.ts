@@ -8,12 +8,15 @@
 import type Database from 'better-sqlite3';
 import { CLOSE_REASON, ORDER_STATUS } from '../../shared/base/codes.ts';
 import { shardOfId, shardSequenceOfMovement } from '../../shared/base/ids.ts';
+import { prepared } from '../../shared/base/prepared.ts';
 import { CURSORS } from '../../shared/tables/cursors.ts';
 import { FUND_MOVEMENTS, PAID_IN_OR_OUT } from '../../shared/tables/fundMovements.ts';
 import { MARKETS } from '../../shared/tables/markets.ts';
 import { CANCELLED_UNASKED, CLOSED, ORDERS } from '../../shared/tables/orders.ts';
 import { MARKET_STATS } from '../../shared/tables/statsMarkets.ts';
 import { type SelectedBy, select } from '../../shared/tables/table.ts';
+import { timeOfId } from '../base/page.ts';
+import { ArchivedOrders, type ArchivedPart } from './archivedOrdersQueries.ts';
 
 /** The place at which a list continues: after the notification with this time and id. */
 export type NotificationPlace = { readonly createdMs: number; readonly id: Uint8Array };
@@ -70,7 +73,9 @@ const ORDER = select(
   'updated_ms',
 );
 const UNITS = select(MARKETS, 'ticks_per_unit');
-export type OrderRow = SelectedBy<typeof ORDER> & SelectedBy<typeof UNITS>;
+type OwnRow = SelectedBy<typeof ORDER>;
+type Units = SelectedBy<typeof UNITS>;
+export type OrderRow = OwnRow & Units;
 const MARKET_ID = select(MARKETS, 'uuid');
 const DECISION = select(MARKET_STATS, 'market', 'shard', 'status', 'payout_yes_ppm', 'resolved_ms', 'decided_sequence');
 type MarketRow = SelectedBy<typeof DECISION> & SelectedBy<typeof MARKET_ID>;
@@ -86,13 +91,18 @@ type Bounds = {
   readonly limit: number;
 };
 
-/** The conditions of the three scans over orders: each is a range of an index. */
-const ENDED = [
-  `${CLOSED} AND account = @account AND orders.status = ${ORDER_STATUS.FILLED}`,
+type PartBounds = Bounds & { readonly lastId: Uint8Array };
+type Key = Pick<OwnRow, 'id' | 'updated_ms'>;
+
+/** The conditions of the scans over orders that never filled: each is a range of an index, also in the archive. */
+const UNFILLED = [
   `${CLOSED} AND account = @account AND orders.status = ${ORDER_STATUS.EXPIRED}`,
   `${CANCELLED_UNASKED} AND account = @account`,
 ];
+const ENDED = [`${CLOSED} AND account = @account AND orders.status = ${ORDER_STATUS.FILLED}`, ...UNFILLED];
 const BEFORE = '(updated_ms, orders.id) < (@beforeMs, @beforeId) AND updated_ms >= @fromMs';
+/** The same of a part of the archive. */
+const ARCHIVED = UNFILLED.map((walk) => `FROM orders WHERE ${walk} AND ${BEFORE} AND id <= @lastId`);
 /** An account holds tokens of few markets compared with all markets, so its positions are scanned. */
 const HELD = `
   FROM positions
@@ -105,6 +115,7 @@ const MOST_PASSED = 1000;
 const START: NotificationPlace = { createdMs: 2 ** 48 - 1, id: new Uint8Array(16).fill(0xff) };
 
 export class NotificationQueries {
+  readonly #archive: ArchivedOrders;
   readonly #orders: readonly Database.Statement<[Bounds], OrderRow>[];
   readonly #markets: Database.Statement<[Bounds], MarketRow>;
   readonly #movements: Database.Statement<[Bounds], MovementRow>;
@@ -115,6 +126,7 @@ export class NotificationQueries {
   readonly #heads: Database.Statement<[], SelectedBy<typeof HEAD>>;
 
   constructor(db: Database.Database) {
+    this.#archive = ArchivedOrders.of(db);
     const orders = `SELECT ${ORDER.sql}, ${UNITS.sql} FROM orders CROSS JOIN markets USING (market)`;
     this.#orders = ENDED.map((walk) =>
       db.prepare(`${orders} WHERE ${walk} AND ${BEFORE} ORDER BY updated_ms DESC, orders.id DESC LIMIT @limit`),
@@ -145,7 +157,7 @@ export class NotificationQueries {
   /** Null if the account has no notification with this id; whether another has one stays unknown to it. */
   one(account: number, id: Uint8Array): Occurrence | null {
     const key = { account, id };
-    const order = this.#order.get(key);
+    const order = this.#order.get(key) ?? this.#archivedOrder(key);
     if (order !== undefined) return isNotified(order) ? ofOrder(order) : null;
     const market = this.#market.get(key);
     if (market !== undefined) return ofMarket(market);
@@ -155,8 +167,9 @@ export class NotificationQueries {
 
   page({ account, after, limit, read, mostUnread }: NotificationsTask): FoundNotifications {
     const { createdMs: beforeMs, id: beforeId } = after ?? START;
-    const rows = [...this.#walks({ account, beforeMs, beforeId, fromMs: 0, limit })];
-    rows.sort(newestFirst);
+    const bounds = { account, beforeMs, beforeId, fromMs: 0, limit };
+    const live = [...this.#walks(bounds)].sort(newestFirst);
+    const rows = this.#withArchived(live, bounds);
     const heads: number[] = [];
     for (const { shard, sequence } of this.#heads.iterate()) heads[shard] = sequence;
     return { rows: rows.slice(0, limit), unread: this.#countUnread(account, read, mostUnread), heads };
@@ -168,15 +181,61 @@ export class NotificationQueries {
     if (read === null) {
       // Indexes say how many there are.
       for (const count of this.#counts) if (unread < most) unread += count.get({ ...bounds, limit: most - unread })!;
-      return Math.min(unread, most);
+      return Math.min(unread + this.#countArchived(bounds, most - unread), most);
     }
     // Each scan lists unread ones first; among the read ones only records that were under way at that time can be
     // unread.
-    for (const { shard, shardSequence } of this.#walks({ ...bounds, limit: most + MOST_PASSED })) {
+    const all = { ...bounds, limit: most + MOST_PASSED };
+    for (const { shard, shardSequence } of chained(this.#walks(all), () => this.#withArchived([], all))) {
       if (unread === most) break;
       if (shardSequence > (read.through[shard] ?? 0)) unread++;
     }
     return unread;
+  }
+
+  /** The newest of these and of the archived orders. */
+  #withArchived(live: readonly Occurrence[], bounds: Bounds): Occurrence[] {
+    const parts = this.#partsOf(bounds);
+    const found = this.#archive.list<Occurrence | Key>({
+      parts,
+      live,
+      wanted: bounds.limit,
+      read: (file, { last_id: lastId }) => {
+        const keys = ARCHIVED.flatMap((walk) => {
+          const sql = `SELECT id, updated_ms ${walk} ORDER BY updated_ms DESC, id DESC LIMIT @limit`;
+          return prepared<[PartBounds], Key>(file, sql).all({ ...bounds, lastId });
+        });
+        return keys.sort((a, b) => newestFirst(placeOf(a), placeOf(b)));
+      },
+      mayPrecede: (part, row) => part.last_ms >= placeOf(row).createdMs,
+      precedes: (a, b) => newestFirst(placeOf(a), placeOf(b)) < 0,
+    });
+    return found.rows.map(({ row, part }) => ('kind' in row ? row : ofOrder(this.#orderOf(part!, row.id))));
+  }
+
+  #countArchived(bounds: Omit<Bounds, 'limit'>, most: number): number {
+    const limit = Math.max(most, 0);
+    const counts = ARCHIVED.map((walk) => `SELECT count(*) AS counted FROM (SELECT 1 ${walk} LIMIT @limit)`);
+    return this.#archive.count(this.#partsOf(bounds), most, (file, { last_id: lastId }) => {
+      return counts.reduce((sum, sql) => {
+        return sum + prepared<[PartBounds], { counted: number }>(file, sql).get({ ...bounds, limit, lastId })!.counted;
+      }, 0);
+    });
+  }
+
+  /** Those that may have an order that ended in this time. */
+  #partsOf({ account, fromMs, beforeMs }: Omit<Bounds, 'limit'>): ArchivedPart[] {
+    const parts = this.#archive.partsOf(account);
+    return parts.filter((part) => part.last_ms >= fromMs && timeOfId(part.first_id) <= beforeMs);
+  }
+
+  #archivedOrder({ account, id }: { readonly account: number; readonly id: Uint8Array }): OrderRow | undefined {
+    const part = this.#archive.partWith(account, id);
+    return part === undefined ? undefined : this.#orderOf(part, id);
+  }
+
+  #orderOf(part: ArchivedPart, id: Uint8Array): OrderRow {
+    return this.#archive.order<OwnRow, Units>(part, ORDER.sql, UNITS.sql, id);
   }
 
   *#walks(bounds: Bounds): Generator<Occurrence, void> {
@@ -189,6 +248,16 @@ export class NotificationQueries {
 /** Newest first. */
 export function newestFirst(a: NotificationPlace, b: NotificationPlace): number {
   return b.createdMs - a.createdMs || Buffer.compare(b.id, a.id);
+}
+
+function placeOf(row: Occurrence | Key): NotificationPlace {
+  return 'kind' in row ? row : { createdMs: row.updated_ms, id: row.id };
+}
+
+/** The second part is made when the first has been read. */
+function* chained<T>(first: Iterable<T>, second: () => Iterable<T>): Generator<T, void> {
+  yield* first;
+  yield* second();
 }
 
 function isNotified({ reason }: OrderRow): boolean {

@@ -4,6 +4,7 @@
  * Every order is in one of four index scans, newest change first: the open orders, and the closed orders by status. A
  * list merges the scans that it needs. Lists sorted by creation use a scan over all orders. If such a list has only
  * some statuses, it sorts the rows of the four scans if they are few, and otherwise filters the scan over all orders.
+ * The scans continue in the archive, whose orders were cancelled or expired.
  */
 import type Database from 'better-sqlite3';
 import { ORDER_STATUS } from '../../shared/base/codes.ts';
@@ -18,9 +19,20 @@ import {
   type Position,
   SINCE_EVER,
   START,
+  timeOfId,
 } from '../base/page.ts';
+import { MARKET } from '../markets/volumeQueries.ts';
+import { ArchivedOrders, type ArchivedPart, type FoundRows } from './archivedOrdersQueries.ts';
 import { LongLists } from './longLists.ts';
-import { ORDER_COLUMNS, type OrderRow, orderFacts, type StoredOrder } from './orderQueries.ts';
+import {
+  type MarketOfOrder,
+  ORDER,
+  ORDER_COLUMNS,
+  type OrderRow,
+  type OwnRow,
+  orderFacts,
+  type StoredOrder,
+} from './orderQueries.ts';
 
 /** The three masks have bit n set when code n (shared/base/codes.ts) is wanted. */
 export type OrderFilters = Readonly<{
@@ -49,6 +61,13 @@ type ListParameters = Readonly<{
   limit: number;
   offset: number;
 }>;
+/** The place of an order in its list. */
+type Key = { readonly id: Uint8Array; readonly updated_ms?: number };
+type OrderPage = {
+  readonly rows: readonly OrderRow[];
+  readonly counted: number;
+  readonly archivedBeforeMs: number | null;
+};
 
 const EVERY = { statuses: 0xff, sides: 0xff, outcomes: 0xff, sinceMs: SINCE_EVER, firstId: new Uint8Array(0) } as const;
 /** Mask of both sides, or of both outcomes. */
@@ -66,19 +85,24 @@ const WALKED = { created_at: 'id', updated_at: 'updated_ms, id' } as const;
 const KEY = { created_at: 'id DESC', updated_at: 'updated_ms DESC, id DESC' } as const;
 const BY_CREATION = `SELECT id FROM orders INDEXED BY orders_created WHERE ${OWN} AND ${SPAN.created_at}`;
 
+/** The orders of a part of the archive. */
+const IN_PART = 'id <= @lastId';
+
 export class OrderLists {
   readonly #db: Database.Database;
+  readonly #archive: ArchivedOrders;
   readonly #long = new LongLists();
 
   constructor(db: Database.Database) {
     this.#db = db;
+    this.#archive = ArchivedOrders.of(db);
   }
 
   list(account: number, filters: OrderFilters): HistoryPage<StoredOrder<OrderRecordV2>> {
     const { sort, limit, offset, sinceMs, after, ...masks } = filters;
     const { atMs: beforeMs, id: beforeId } = after ?? START;
     const span = { sinceMs, firstId: firstIdAfter(sinceMs), beforeMs, beforeId, limit: limit + 1, offset };
-    const { rows, counted } = this.#readPage({ account, ...masks, ...span }, sort);
+    const { rows, counted, archivedBeforeMs } = this.#readPage({ account, ...masks, ...span }, sort);
     const show = (row: OrderRow) => ({
       record: orderRecordV2(orderFacts(row), row.updated_ms),
       group: row.order_group,
@@ -86,27 +110,90 @@ export class OrderLists {
     const positionOf = ({ id, created_ms, updated_ms }: OrderRow): Position => {
       return { atMs: sort === 'created_at' ? created_ms : updated_ms, rank: 0, id };
     };
-    return historyPage(rows, { counted, limit, offset }, show, positionOf);
+    return { ...historyPage(rows, { counted, limit, offset }, show, positionOf), archivedBeforeMs };
   }
 
   /** The newest orders by creation, in the first version of their record. */
   newest(account: number, limit: number): StoredOrder<OrderRecord>[] {
     const before = { beforeMs: START.atMs, beforeId: START.id };
-    const page = this.#prepared<OrderRow>(orderPageSql([BY_CREATION], 'created_at'));
-    const rows = page.all({ account, ...EVERY, ...before, limit, offset: 0 });
+    const parameters = { account, ...EVERY, ...before, limit, offset: 0 };
+    const { rows } = this.#rows(parameters, 'created_at', [BY_CREATION], this.#archive.partsOf(account));
     return rows.map((row) => ({ record: orderRecord(orderFacts(row)), group: row.order_group }));
   }
 
-  #readPage(parameters: ListParameters, sort: Sort): { rows: OrderRow[]; counted: number } {
+  #readPage(parameters: ListParameters, sort: Sort): OrderPage {
     const walks = walksOf(parameters.statuses, sort);
+    const parts = this.#archive.partsOf(parameters.account).filter((part) => ofStatuses(part, parameters) > 0);
     const counted = this.#long.counted(growingList(parameters, sort), () => {
       const count = this.#prepared<{ counted: number }>(orderCountSql(walks));
-      return count.get({ ...parameters, beforeMs: START.atMs, beforeId: START.id })!.counted;
+      const live = count.get({ ...parameters, beforeMs: START.atMs, beforeId: START.id })!.counted;
+      return live + this.#countArchived(parts, parameters, sort, MAX_COUNTED - live);
     });
-    if (parameters.offset >= counted) return { rows: [], counted };
+    if (parameters.offset >= counted) return { rows: [], counted, archivedBeforeMs: null };
     const isMany = sort === 'created_at' && counted > MAX_COUNTED && walks[0] !== BY_CREATION;
     const walked = isMany ? [`${BY_CREATION} AND (@statuses >> status) & 1`] : walks;
-    return { rows: this.#prepared<OrderRow>(orderPageSql(walked, sort)).all(parameters), counted };
+    return { ...this.#rows(parameters, sort, walked, parts), counted };
+  }
+
+  /** @param parts of the archive that may have rows of the list */
+  #rows(
+    parameters: ListParameters,
+    sort: Sort,
+    walks: readonly string[],
+    parts: readonly ArchivedPart[],
+  ): Omit<OrderPage, 'counted'> {
+    if (parts.length === 0) {
+      return { rows: this.#prepared<OrderRow>(orderPageSql(walks, sort)).all(parameters), archivedBeforeMs: null };
+    }
+    const { offset, limit } = parameters;
+    const found = this.#keys({ ...parameters, offset: 0, limit: offset + limit }, sort, walks, parts);
+    const rows = found.rows.slice(offset).map(({ row, part }) => {
+      return this.#archive.order<OwnRow, MarketOfOrder>(part, ORDER.sql, MARKET.sql, row.id);
+    });
+    return { rows, archivedBeforeMs: found.archivedBeforeMs };
+  }
+
+  #keys(
+    parameters: ListParameters,
+    sort: Sort,
+    walks: readonly string[],
+    parts: readonly ArchivedPart[],
+  ): FoundRows<Key> {
+    const { beforeMs, beforeId, limit } = parameters;
+    const isByCreation = sort === 'created_at';
+    // A part of another time has no row of the page.
+    const inTime = (part: ArchivedPart) => {
+      return isByCreation ? Buffer.compare(part.first_id, beforeId) < 0 : timeOfId(part.first_id) <= beforeMs;
+    };
+    const sql = orderKeysSql(archivedWalks(parameters.statuses, sort), sort);
+    return this.#archive.list<Key>({
+      parts: parts.filter(inTime),
+      live: this.#prepared<Key>(orderKeysSql(walks, sort)).all(parameters),
+      wanted: limit,
+      read: (file, { last_id: lastId }) => {
+        return prepared<[ListParameters & { lastId: Uint8Array }], Key>(file, sql).all({ ...parameters, lastId });
+      },
+      mayPrecede: (part, row) => {
+        return isByCreation ? Buffer.compare(part.last_id, row.id) > 0 : part.last_ms >= row.updated_ms!;
+      },
+      precedes: (a, b) => {
+        const later = isByCreation ? 0 : a.updated_ms! - b.updated_ms!;
+        return later === 0 ? Buffer.compare(a.id, b.id) > 0 : later > 0;
+      },
+    });
+  }
+
+  #countArchived(parts: readonly ArchivedPart[], parameters: ListParameters, sort: Sort, most: number): number {
+    const { statuses, sides, outcomes, sinceMs } = parameters;
+    if ((sides & outcomes & TWO) === TWO && sinceMs === SINCE_EVER) {
+      return parts.reduce((sum, part) => sum + ofStatuses(part, parameters), 0);
+    }
+    const sql = orderCountSql(archivedWalks(statuses, sort));
+    const all = { ...parameters, beforeMs: START.atMs, beforeId: START.id };
+    return this.#archive.count(parts, most, (file, { last_id: lastId }) => {
+      const count = prepared<[ListParameters & { lastId: Uint8Array }], { counted: number }>(file, sql);
+      return count.get({ ...all, lastId })!.counted;
+    });
   }
 
   /** Statements are kept by their text; there are few texts. */
@@ -132,6 +219,24 @@ function walksOf(statuses: number, sort: Sort): string[] {
     ...((statuses & OPEN_STATUSES) === 0 ? [] : [walk('orders_open', `${OPEN} AND (@statuses >> status) & 1`)]),
     ...closed.map((status) => walk('orders_closed', `${CLOSED} AND status = ${status}`)),
   ];
+}
+
+/** The scans of a file of the archive: only orders that were cancelled or have expired are there. */
+function archivedWalks(statuses: number, sort: Sort): string[] {
+  if (sort === 'created_at') return [`${BY_CREATION} AND ${IN_PART} AND (@statuses >> status) & 1`];
+  return walksOf(statuses & ~OPEN_STATUSES & ~maskOf(ORDER_STATUS.FILLED), sort).map(
+    (walk) => `${walk} AND ${IN_PART}`,
+  );
+}
+
+/** The number of the part's orders that have one of the statuses. */
+function ofStatuses({ cancelled, expired }: ArchivedPart, { statuses }: Pick<ListParameters, 'statuses'>): number {
+  const has = (status: number) => ((statuses >> status) & 1) === 1;
+  return (has(ORDER_STATUS.CANCELLED) ? cancelled : 0) + (has(ORDER_STATUS.EXPIRED) ? expired : 0);
+}
+
+function orderKeysSql(walks: readonly string[], sort: Sort): string {
+  return `${walks.join(' UNION ALL ')} ORDER BY ${KEY[sort]} LIMIT @limit`;
 }
 
 function orderPageSql(walks: readonly string[], sort: Sort): string {

@@ -161,7 +161,7 @@ export class TradeQueries {
   #page<T>(account: number, filters: TradeFilters, show: Show<T>): HistoryPage<T> {
     const { limit, offset, takerSides, sinceMicros, after } = filters;
     const filter = this.#market(filters.market);
-    if (filter === undefined) return { total: 0, isFloor: false, rows: [], next: null };
+    if (filter === undefined) return { total: 0, isFloor: false, rows: [], next: null, archivedBeforeMs: null };
     const { market, opened_ms } = filter;
     const ids = fillIdsSince(sinceMicros);
     const opened = firstIdAfter(opened_ms - 1);

@@ -8,6 +8,23 @@ import { ADDRESS_BYTES, lowerHex, tryParseHex } from '../../shared/base/hex.ts';
 import { MOST_MOVEMENT_FEE_MICRO } from '../../shared/base/movementFee.ts';
 
 /**
+ * USDC and conditional tokens of chain 137. The embedded ledger calls no contract: the exchange's address is used only
+ * in the signing domain, and is the address for which the test vectors are signed.
+ */
+const DEFAULT_EXCHANGE = '0xab27b729d9cc4cb1c00960700446924159e9298d';
+const DEFAULT_USDC = '0x3c499c542cef5e3811e1192ce70d8cc03d5c3359';
+const DEFAULT_CTF = '0x4d97dcd97ec945f40cf65f87097ace5ea0476045';
+const ZERO_ADDRESS = '0x0000000000000000000000000000000000000000';
+
+export type ContractAddresses = Readonly<{
+  exchange: string;
+  marketFactory: string;
+  usdc: string;
+  ctf: string;
+  feeSweeper: string;
+}>;
+
+/**
  * The jobs of keys. Each key signs for one: batches, decisions, payments, new markets, transfers for customers, permits
  * of deposits.
  */
@@ -69,6 +86,16 @@ const WITHOUT_RESOLUTIONS =
   'RESOLUTIONS_ADDRESS: needed with RPC_URL, because decisions wait there; data/docs/chain.md says how to get one';
 const NEEDED: readonly ChainJob[] = ['OPERATOR', 'RESOLVER', 'DEPLOYER', 'PERMIT'];
 const MOST_MS = 3_600_000;
+
+export function readContracts(read: Reader): ContractAddresses {
+  return Object.freeze({
+    exchange: read.address('EXCHANGE_ADDRESS', DEFAULT_EXCHANGE),
+    marketFactory: read.address('MARKET_FACTORY_ADDRESS', ZERO_ADDRESS),
+    usdc: read.address('USDC_ADDRESS', DEFAULT_USDC),
+    ctf: read.address('CTF_ADDRESS', DEFAULT_CTF),
+    feeSweeper: read.address('FEE_SWEEPER_ADDRESS', ZERO_ADDRESS),
+  });
+}
 
 /** @returns null without RPC_URL; a text says why the settings are refused. */
 export function readChain(read: Reader, others: Others): ChainConfig | string | null {

@@ -7,7 +7,7 @@ import { MAX_OPEN_ORDERS } from '../../shared/base/codes.ts';
 import { ADDRESS_BYTES, tryParseHex } from '../../shared/base/hex.ts';
 import { IN_FILE, MASTER_KEY_BYTES, parseMasterKey } from '../../shared/crypto/masterKey.ts';
 import type { JournalSync, VerifierChoice } from '../../shared/wire/threads.ts';
-import { type ChainConfig, readChain } from './chainSettings.ts';
+import { type ChainConfig, type ContractAddresses, readChain, readContracts } from './chainSettings.ts';
 import { type ClusterConfig, readCluster } from './clusterSettings.ts';
 import { exposureProblem, isLoopback } from './exposure.ts';
 import { type FiatConfig, readFiat } from './fiatSettings.ts';
@@ -16,15 +16,6 @@ import { type OidcConfig, type PrivyConfig, readOidc, readPrivy } from './provid
 
 /** EX_CONFIG of sysexits.h: a supervisor need not start the process again. */
 export const EXIT_CONFIG = 78;
-
-/**
- * USDC and conditional tokens of chain 137. The embedded ledger calls no contract: the exchange's address is used only
- * in the signing domain, and is the address for which the test vectors are signed.
- */
-const DEFAULT_EXCHANGE = '0xab27b729d9cc4cb1c00960700446924159e9298d';
-const DEFAULT_USDC = '0x3c499c542cef5e3811e1192ce70d8cc03d5c3359';
-const DEFAULT_CTF = '0x4d97dcd97ec945f40cf65f87097ace5ea0476045';
-const ZERO_ADDRESS = '0x0000000000000000000000000000000000000000';
 
 const MAX_SHARDS = 64;
 const MAX_VERIFY_THREADS = 64;
@@ -82,6 +73,7 @@ export type Config = Readonly<{
   maxOrdersEver: number;
   /** Hashes of accepted orders in a shard's memory from which on they move to the disk (RULES.md 2.12). */
   hashesInMemory: number;
+  archiveUnfilledDays: number;
   /** True if a rehearsal compiles the code of orders before the exchange is ready. */
   rehearse: boolean;
   /** Open orders that an account may have in all markets together, and in each market. */
@@ -122,14 +114,6 @@ export type Config = Readonly<{
   /** Where the routes of administrators and operators are served; null: on the port of all other routes. */
   adminDoor: Readonly<{ host: string; port: number; tls: Config['tls'] }> | null;
   redisUrl: string | null;
-}>;
-
-export type ContractAddresses = Readonly<{
-  exchange: string;
-  marketFactory: string;
-  usdc: string;
-  ctf: string;
-  feeSweeper: string;
 }>;
 
 /** The index of a shard can number this many orders (HASHES-3). */
@@ -178,19 +162,14 @@ export function parseConfig(env: Environment, cores: number): Config {
     keepsMasterKey: read.isFile('MASTER_KEY'),
     approvalAboveMicro: read.integer('APPROVAL_ABOVE_MICRO', 10_000_000_000, 0, Number.MAX_SAFE_INTEGER),
     chainId: read.integer('CHAIN_ID', 137, 1, Number.MAX_SAFE_INTEGER),
-    contracts: Object.freeze({
-      exchange: read.address('EXCHANGE_ADDRESS', DEFAULT_EXCHANGE),
-      marketFactory: read.address('MARKET_FACTORY_ADDRESS', ZERO_ADDRESS),
-      usdc: read.address('USDC_ADDRESS', DEFAULT_USDC),
-      ctf: read.address('CTF_ADDRESS', DEFAULT_CTF),
-      feeSweeper: read.address('FEE_SWEEPER_ADDRESS', ZERO_ADDRESS),
-    }),
+    contracts: readContracts(read),
     feeBps: read.integer('FEE_BPS', 50, 0, 10_000),
     rateLimits: read.flag('RATE_LIMITS', true),
     collateralCheck,
     postOnlyMs: read.integer('POST_ONLY_AFTER_RESTART_MS', 0, 0, MAX_POST_ONLY_MS),
     maxOrdersEver: read.integer('MAX_ORDERS_EVER', 100_000_000, 1000, MAX_ORDERS_EVER),
     hashesInMemory: read.integer('ORDER_MEMORY_MB', 256, 1, 65_536) * HASHES_PER_MB,
+    archiveUnfilledDays: read.integer('ARCHIVE_UNFILLED_DAYS', 10, 10, 36_500),
     rehearse: read.flag('REHEARSE', true),
     openOrders: Object.freeze({
       inAll: read.integer('MAX_OPEN_ORDERS', 10_000, 1, MAX_OPEN_ORDERS),

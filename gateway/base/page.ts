@@ -12,8 +12,13 @@ export type Page<T> = {
   readonly rows: readonly T[];
 };
 
-/** A part of an account's past. `next` is the position of its last row; null if the list ends there. */
-export type HistoryPage<T> = Page<T> & { readonly next: Position | null };
+/** A part of an account's past. */
+export type HistoryPage<T> = Page<T> & {
+  /** The position of its last row; null if the list ends there. */
+  readonly next: Position | null;
+  /** Rows that are older may be missing, because a file of the archive is; null: none is. */
+  readonly archivedBeforeMs: number | null;
+};
 
 /** A row's position in the order of its list: newest first, rows of one millisecond by rank, then by id. */
 export type Position = Readonly<{
@@ -57,7 +62,7 @@ export function historyPage<R, T>(
 ): HistoryPage<T> {
   const shown = found.slice(0, limit);
   const next = found.length > limit ? positionOf(shown.at(-1)!) : null;
-  return { ...pageOf(shown.map(show), counted, offset), next };
+  return { ...pageOf(shown.map(show), counted, offset), next, archivedBeforeMs: null };
 }
 
 /**

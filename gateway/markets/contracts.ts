@@ -8,7 +8,8 @@
  *                    when all shards have it.
  *   CONTRACTSTORE-2  `first` never changes: shards are started with it, and read later changes from their journals.
  */
-import { type Config, ConfigError, type ContractAddresses } from '../base/config.ts';
+import type { ContractAddresses } from '../base/chainSettings.ts';
+import { type Config, ConfigError } from '../base/config.ts';
 import type { Platform } from '../base/platform.ts';
 
 export type Contracts = ContractAddresses & Readonly<{ chainId: number }>;

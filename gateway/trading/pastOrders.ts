@@ -52,8 +52,8 @@ export class PastOrders {
   async #find(account: number, start: Uint8Array, isOwn: boolean): Promise<Past> {
     const found = await this.#queries.ofAccountByNow(account, 'wasAccepted', { account, start, isOwn });
     if (!found.ok) return 'unknown';
-    if (found.value) return 'accepted';
-    return this.#queries.historyFromMs > 0 ? 'unknown' : 'never';
+    if (found.value === true) return 'accepted';
+    return found.value === null || this.#queries.historyFromMs > 0 ? 'unknown' : 'never';
   }
 }
 

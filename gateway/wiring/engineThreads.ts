@@ -29,6 +29,8 @@ type EngineThreadsOptions = {
   readonly onFatal: (error: Error) => void;
 };
 
+const MS_PER_DAY = 86_400_000;
+
 export class EngineThreads {
   readonly shards: ShardThreads;
   readonly #verifiers: VerifyThreads;
@@ -90,6 +92,7 @@ export class EngineThreads {
       keepRecords: config.journalKeep,
       hashesInMemory: config.hashesInMemory,
       historyDir: config.historyDir,
+      unfilledKeptMs: config.archiveUnfilledDays * MS_PER_DAY,
       log,
     });
   }

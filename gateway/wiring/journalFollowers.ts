@@ -10,14 +10,9 @@ import { Worker, type WorkerOptions } from 'node:worker_threads';
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import type { HistoryMessage, HistoryOptions } from '../../shared/wire/historyThread.ts';
 import { Progress } from '../../shared/wire/progress.ts';
+import type { ProjectorMessage, ProjectorPort } from '../../shared/wire/projectorThread.ts';
 import { type MakerNews, mayBeDue } from '../../shared/wire/snapshotsDue.ts';
-import type {
-  ProjectorMessage,
-  ProjectorOptions,
-  ProjectorPort,
-  SnapshotAlarm,
-  SnapshotOptions,
-} from '../../shared/wire/threads.ts';
+import type { ProjectorOptions, SnapshotAlarm, SnapshotOptions } from '../../shared/wire/threads.ts';
 import { fallbacks } from '../base/fallbacks.ts';
 import type { Logger } from '../base/log.ts';
 import { SupervisedThread } from '../base/supervisedThread.ts';
@@ -29,6 +24,7 @@ type JournalFollowersOptions = ProjectorOptions &
   SnapshotOptions & {
     /** Null: no public history is written. */
     readonly historyDir: string | null;
+    readonly unfilledKeptMs: number;
     readonly catalogFeed: Pick<CatalogFeed, 'connect'>;
     readonly log: Logger;
   };
@@ -58,7 +54,7 @@ export class JournalFollowers {
   #snapshots: SupervisedThread | null = null;
   readonly #alarm = new Int32Array(new SharedArrayBuffer(4));
 
-  constructor({ log, readDbPath, catalogFeed, historyDir, ...snapshots }: JournalFollowersOptions) {
+  constructor({ log, readDbPath, catalogFeed, historyDir, unfilledKeptMs, ...snapshots }: JournalFollowersOptions) {
     const { journalPaths, journalKey, progress } = snapshots;
     this.#log = log;
     this.#progress = new Progress(progress);
@@ -67,7 +63,8 @@ export class JournalFollowers {
       const catalogPort = catalogFeed.connect();
       const makesAnew = this.#failures.callForAnew();
       if (makesAnew) this.#log.error('read.db contradicts the journals: it is set aside and made again');
-      const options = { journalPaths, journalKey, readDbPath, progress, catalogPort, makesAnew };
+      const files = { journalPaths, journalKey, readDbPath, progress };
+      const options = { ...files, catalogPort, makesAnew, unfilledKeptMs };
       const workerData = options satisfies ProjectorOptions & ProjectorPort;
       return { entry: '../../engine/projector/main.ts', options: { workerData, transferList: [catalogPort] } };
     });

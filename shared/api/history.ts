@@ -33,8 +33,18 @@ export type UserOrder = FromSchema<typeof USER_ORDER>;
 const PAGE = { total: COUNT, limit: COUNT, offset: COUNT } as const;
 const CURSOR = { type: 'string', examples: ['AgABm3Qh0AABm3Qh0ABwAIEAAAAAAAAH'] } as const;
 const NEXT = { next_cursor: described(orNull(CURSOR), 'Null on the last page.') } as const;
-export type Page = { total: number; limit: number; offset: number; count_is_estimate?: boolean };
-export const USER_ORDERS = object({ orders: arrayOf(USER_ORDER), ...PAGE, ...NEXT }, COUNT_IS_ESTIMATE);
+export type Page = {
+  total: number;
+  limit: number;
+  offset: number;
+  count_is_estimate?: boolean;
+  archived_before?: string;
+};
+const ARCHIVED = {
+  ...COUNT_IS_ESTIMATE,
+  archived_before: described(TIME, 'Rows before it may be missing: a file of the archive is not there.'),
+} as const;
+export const USER_ORDERS = object({ orders: arrayOf(USER_ORDER), ...PAGE, ...NEXT }, ARCHIVED);
 export type UserOrders = FromSchema<typeof USER_ORDERS>;
 
 /** The number of newest orders in the first version of the list of orders. */
@@ -124,7 +134,7 @@ export const ACTIVITY = object({
   party_outcome_name: orNull(TEXT),
 });
 export type Activity = FromSchema<typeof ACTIVITY>;
-export const USER_ACTIVITY = object({ activity: arrayOf(ACTIVITY), ...PAGE, ...NEXT }, COUNT_IS_ESTIMATE);
+export const USER_ACTIVITY = object({ activity: arrayOf(ACTIVITY), ...PAGE, ...NEXT }, ARCHIVED);
 export type UserActivity = FromSchema<typeof USER_ACTIVITY>;
 
 const HISTORY_LIMIT = 50;

@@ -57,7 +57,7 @@ export const FILE_LAYOUTS = {
   /** The log of private frames (gateway/stream/privateSegment.ts). */
   privateFrames: 3,
   /** The schema of read.db, and what the projector writes into it (shared/tables/readDb.ts). */
-  readDb: 30,
+  readDb: 31,
   /** Snapshots of shards (engine/snapshot/snapshot.ts). */
   snapshot: 16,
 } as const;

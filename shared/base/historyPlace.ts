@@ -12,8 +12,12 @@ export const WORKING_FOLDER = '.working';
 /** Names beside those of the days; the writer replaces a state by a file of another name. */
 const OWN_NAMES: ReadonlySet<string> = new Set([WORKING_FOLDER, HISTORY_STATE_FILE, `${HISTORY_STATE_FILE}.new`]);
 /** Files of a data directory, of what is replaced in it, and of the folder of backups. */
-const PRIVATE_FILE =
-  /^(control|read|settlement|answers|journal-\d+)\.db|^journal(-\d+)?\.(key|given-up)|^master\.key|^points$|^objects$/;
+const PRIVATE_FILE = new RegExp(
+  [
+    '^(control|read|settlement|answers|journal-\\d+)\\.db|^orders-\\d+-',
+    '^journal(-\\d+)?\\.(key|given-up)|^master\\.key|^points$|^objects$',
+  ].join('|'),
+);
 
 export class HistoryPlaceError extends Error {
   override readonly name = 'HistoryPlaceError';

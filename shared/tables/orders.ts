@@ -1,10 +1,12 @@
-/** Orders: one row each, kept for ever from acceptance on. */
+/** Orders: one row each, from acceptance on; those that never filled move to the archive (orderArchive.ts). */
 import { CLOSE_REASON, type CloseReason, closedStatus, ORDER_STATUS } from '../base/codes.ts';
 import { BLOB, BLOB_KEY, column, INTEGER, NULLABLE_INTEGER, NULLABLE_TEXT, table } from './table.ts';
 
 /** The conditions of the partial indexes; a query has to repeat one to use its index. */
 export const OPEN = 'slot IS NOT NULL';
 export const CLOSED = 'slot IS NULL';
+/** Orders that ended without a fill. */
+export const NEVER_FILLED = `${CLOSED} AND remaining_lots = lots`;
 /** Orders that were not cancelled by their account. */
 export const CANCELLED_UNASKED = `reason IN (${cancelledUnasked().join(', ')})`;
 

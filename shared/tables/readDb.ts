@@ -16,6 +16,7 @@ import { CURSORS } from './cursors.ts';
 import { FUND_MOVEMENTS, TRADE_HEADS } from './fundMovements.ts';
 import { HISTORY_STARTS } from './historyStarts.ts';
 import { MARKETS } from './markets.ts';
+import { ARCHIVE_CURSOR, ARCHIVE_LATE, ARCHIVED_ACCOUNTS, ARCHIVED_FILES } from './orderArchive.ts';
 import { ORDER_HASH_TAIL, ORDER_HASHES } from './orderHashes.ts';
 import { ORDER_KEYS } from './orderKeys.ts';
 import { ORDERS } from './orders.ts';
@@ -37,6 +38,10 @@ export const READ_DB_TABLES: readonly (Pick<Table, 'name' | 'schema'> & Partial<
   ORDERS,
   ORDER_HASHES,
   ORDER_HASH_TAIL,
+  ARCHIVED_FILES,
+  ARCHIVED_ACCOUNTS,
+  ARCHIVE_LATE,
+  ARCHIVE_CURSOR,
   TRADES,
   FUND_MOVEMENTS,
   TRADE_HEADS,

@@ -55,6 +55,8 @@ export const READ_DB_STEPS: Readonly<Record<number, string>> = {
     CREATE INDEX catalog_events_league_status ON catalog_events (sport_league, status);
     CREATE INDEX catalog_events_by_end ON catalog_events (status, ends_ms, start_ms, event) WHERE ends_ms IS NOT NULL;
     ${VOLUMES_OF_EVENTS.map((index) => `CREATE INDEX ${index};`).join('\n')}`,
+  // Orders are archived from here on, those that are in the file first.
+  30: '',
 };
 
 /**

@@ -1,5 +1,4 @@
 /** The options that the gateway passes to the threads it starts: plain data and shared memory only. */
-import type { MessagePort } from 'node:worker_threads';
 import type { DecisionsHealth, KeyOrigin, MoveHealth, NodeHealth } from '../base/chainFacts.ts';
 import type { Floors } from '../base/floors.ts';
 import type { JournalKey, KnownHead } from '../base/journalKey.ts';
@@ -130,19 +129,6 @@ export type ProjectorOptions = {
   readonly readDbPath: string;
   readonly progress: SharedArrayBuffer;
 };
-
-/** The projector's end of its channel to the gateway (catalogPage.ts): it is transferred, so each run has its own. */
-export type ProjectorPort = {
-  readonly catalogPort: MessagePort;
-  /** True if read.db contradicts the journals: it is set aside and rebuilt. */
-  readonly makesAnew: boolean;
-};
-
-export type ProjectorMessage =
-  /** The read model had a different quantity of tokens than the engine. */
-  | { readonly difference: Readonly<Record<string, string | number>> }
-  /** Sent at each start: why the system refuses read.db, or null; a file of another history is rebuilt. */
-  | ({ readonly refused: string | null } | { readonly doesNotGoOnWith: string });
 
 export type SettlementOptions = {
   readonly journalPaths: readonly string[];

@@ -38,6 +38,9 @@ const ONCE: Readonly<Record<string, readonly string[]>> = {
   'gateway/wiring/queryWorker.ts': ['reader'],
   'gateway/account/settlementQueries.ts': ['tryOpen'],
   'gateway/markets/searchBudgetQueries.ts': ['reads'],
+  // Once for each file of the archive, of which a thread has some open.
+  'engine/projector/orderArchive.ts': ['#copy'],
+  'gateway/account/archivedOrdersQueries.ts': ['#connection'],
   // When a member of a cluster starts, joins, comes back, or gives a copy; once for each recorded text.
   'engine/replication/giving.ts': ['#database', '#journal'],
   'engine/replication/prepare.ts': ['otherKeyIn'],
@@ -69,6 +72,7 @@ const ONCE: Readonly<Record<string, readonly string[]>> = {
   // When an operator compares or copies read.db.
   'engine/projector/contents.ts': ['values', 'words', 'entriesOfTail'],
   'engine/projector/databaseCopy.ts': ['copyDatabase'],
+  'engine/projector/archiveFiles.ts': ['wrongArchiveFiles', 'archivedOrders', 'takeBack', 'ordersOf'],
   'engine/projector/stateCheck.ts': ['differencesFromState', 'fill'],
 };
 

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, existsSync, statSync, truncateSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -37,7 +37,12 @@ let files = 0;
 
 type Runs = { run: (...values: unknown[]) => unknown };
 
-const newPath = (): string => join(folder, `${++files}.db`);
+/** In a folder of its own, as the archive lies beside it. */
+function newPath(): string {
+  const directory = join(folder, String(++files));
+  mkdirSync(directory);
+  return join(directory, 'read.db');
+}
 
 /** A projector of its own, up to a record of each shard. */
 function start(readDbPath: string, committed = Number.MAX_SAFE_INTEGER) {

@@ -16,8 +16,10 @@ import { ID_KIND, timeOrderedId } from '../../../../shared/base/ids.ts';
 import { setAside } from '../../../../shared/base/setAside.ts';
 import { READ_DB_VERSION } from '../../../../shared/tables/readDb.ts';
 import { NOT_KNOWN, Progress } from '../../../../shared/wire/progress.ts';
-import type { ProjectorOptions, ProjectorPort } from '../../../../shared/wire/threads.ts';
+import type { ProjectorPort } from '../../../../shared/wire/projectorThread.ts';
+import type { ProjectorOptions } from '../../../../shared/wire/threads.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { TEST_KEY, TEST_SECRET } from '../../../support/journalKey.ts';
 import { JournalScript } from '../../../support/records.ts';
 
@@ -571,7 +573,7 @@ describe('the projector', () => {
       writeFileSync(exchange.options.readDbPath, 'the old file');
       const { port1: gatewayPort, port2: catalogPort } = new MessageChannel();
       const question = once(gatewayPort, 'message');
-      const worker = startThread(exchange.options, { catalogPort, makesAnew: true });
+      const worker = startThread(exchange.options, { catalogPort, makesAnew: true, unfilledKeptMs: 1e12 });
       const failed = new Promise<never>((_, reject) => worker.once('error', reject));
       exchange.commit();
       assert.equal(await Promise.race([exchange.progress.awaitProjected(0, 1, 30_000), failed]), true);
@@ -588,6 +590,29 @@ describe('the projector', () => {
       assert.equal(readFileSync(`${exchange.options.readDbPath}.damaged`, 'utf8'), 'the old file');
     });
 
+    it('archives orders as a thread of its own', async () => {
+      const exchange = new Exchange();
+      exchange.script.record(T0, (events) => {
+        events.place({ slot: 7, account: 1, market: 0, limitTicks: 50, lots: 10_000 });
+        events.closed(7, CLOSE_REASON.USER);
+      });
+      exchange.script.record(T0 + 3 * 86_400_000, () => undefined);
+      const { port1: gatewayPort, port2: catalogPort } = new MessageChannel();
+      const worker = startThread(exchange.options, { catalogPort, makesAnew: false, unfilledKeptMs: 86_400_000 });
+      const failed = new Promise<never>((_, reject) => worker.once('error', reject));
+      exchange.commit();
+      const last = exchange.script.journal.lastSequence;
+      assert.equal(await Promise.race([exchange.progress.awaitProjected(0, last, 30_000), failed]), true);
+      const listed = 'SELECT 1 FROM archived_files WHERE left_account IS NULL';
+      const isArchived = async () => exchange.read(listed).length > 0;
+      await Promise.race([eventually('a file of the archive', isArchived), failed]);
+      await worker.terminate();
+      gatewayPort.close();
+      assert.deepEqual(exchange.read('SELECT * FROM orders'), []);
+      const [row] = exchange.read('SELECT account, cancelled, expired FROM archived_accounts');
+      assert.deepEqual(row, { account: 1, cancelled: 1, expired: 0 });
+    });
+
     it('begins as a thread while a shard has made the file of its journal and nothing in it', async () => {
       const folder = temporaryDirectory();
       const journalPath = join(folder, 'journal.db');
@@ -599,7 +624,7 @@ describe('the projector', () => {
         readDbPath: join(folder, 'read.db'),
         progress: Progress.create(1),
       };
-      const worker = startThread(options, { catalogPort, makesAnew: false });
+      const worker = startThread(options, { catalogPort, makesAnew: false, unfilledKeptMs: 1e12 });
       const failed = new Promise<never>((_, reject) => worker.once('error', reject));
       assert.deepEqual(await Promise.race([question, failed]), [{ after: 0 }]);
       await worker.terminate();

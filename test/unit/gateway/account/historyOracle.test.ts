@@ -24,10 +24,14 @@ const ACCOUNTS = [1, 2, 3, 4];
 const MARKET_UNITS = [100, 1000, 10];
 const STATUSES = ['open', 'partially_filled', 'filled', 'cancelled', 'expired'];
 
-const { oracle, reader } = history();
+/** Small files and steps: a list passes several files, and one of them is half left. */
+const PACE = { keptMs: 60_000, spanMs: 20_000, fileOrders: 12, stepOrders: 3 };
 
-/** Random trading, with amends and single cancels; the projector sees a random part at a time. */
-function history(): { oracle: HistoryOracle; reader: HistoryReader } {
+/** `archived`: the orders in files, the files, and those that orders are leaving for. */
+const { oracle, reader, archived } = history();
+
+/** Random trading, with amends and single cancels; the projector sees and archives a random part at a time. */
+function history(): { oracle: HistoryOracle; reader: HistoryReader; archived: number[] } {
   const shard = new JournaledShard(seed);
   shard.extend = (_account, order) => (order % 4 === 0 ? { clientId: `order ${order}` } : {});
   const readDbPath = join(temporaryDirectory(), 'read.db');
@@ -39,15 +43,22 @@ function history(): { oracle: HistoryOracle; reader: HistoryReader } {
     changeSome(shard);
     new Progress(progress).setCommitted(0, shard.last);
     while (projector.step(true));
+    for (let steps = stretch < 30 ? random.below(60) : 0; steps > 0 && projector.archive(PACE); ) steps--;
     if (random.below(5) > 0) continue;
     projector.close();
     projector = new Projector(options);
   }
+  const db = new Database(readDbPath, { readonly: true });
+  const halfLeft = db.prepare<[], number>('SELECT count(*) FROM archived_files WHERE left_account > 0').pluck();
+  projector.step(true);
+  while (halfLeft.get() === 0 && projector.archive(PACE));
   projector.close();
   shard.close();
-  const db = new Database(readDbPath, { readonly: true });
   after(() => db.close());
-  return { oracle: new HistoryOracle(shard.file.journalPath), reader: new HistoryReader(db) };
+  const archived = ['sum(orders)', 'count(*)', 'sum(left_account IS NOT NULL)'].map((what) => {
+    return db.prepare<[], number>(`SELECT ${what} FROM archived_files`).pluck().get()!;
+  });
+  return { oracle: new HistoryOracle(shard.file.journalPath), reader: new HistoryReader(db), archived };
 }
 
 /** Replaces or cancels some of the open orders, all in one millisecond. */
@@ -191,6 +202,8 @@ test(`the first version of the list of orders is the newest hundred (seed ${seed
 
 test('the trading of the usual seed has everything that the lists distinguish', { skip: seed !== USUAL_SEED }, () => {
   const { orders, fills } = oracle;
+  const [inFiles, files, halfLeft] = archived;
+  assert.ok(inFiles > 100 && files > 10 && files * 4 < inFiles && halfLeft === 1, `${archived}`);
   const kinds = new Set(fills.map(({ event }) => event.matchType));
   assert.deepEqual([...kinds].sort(), [0, 1, 2], 'standard, mint and merge');
   assert.ok(

@@ -104,7 +104,7 @@ test('trades and activity: walks inside indexes, merged without a sort', () => {
   const explaining = new ExplainingDatabase();
   new TradeQueries(explaining.db);
   new ActivityQueries(explaining.db);
-  assert.equal(explaining.statements.size, 23);
+  assert.equal(explaining.statements.size, 24);
   for (const [sql, plan] of explaining.plans()) {
     assertInsideIndexes(sql, plan);
     assert.ok(!plan.some((step) => step.includes('TEMP B-TREE')), `${plan.join('\n')}\n${sql}`);

@@ -37,7 +37,7 @@ async function ask(path: string, query: object, result: object) {
 
 const page = (more: object = {}) => ({
   ok: true,
-  value: { rows: [{ id: 1 }], total: 9, isFloor: false, next: null, ...more },
+  value: { rows: [{ id: 1 }], total: 9, isFloor: false, next: null, archivedBeforeMs: null, ...more },
 });
 
 test('each filter of orders is a mask, and one that is left out lets everything through', async () => {
@@ -80,6 +80,9 @@ test('trades are filtered by market and side, and pages are answered with what w
   assert.deepEqual(all.json, { trades: [{ id: 1 }], ...envelope, count_is_estimate: true });
   const orders = await ask('/v1/user/orders/v2', {}, page());
   assert.deepEqual(orders.json, { orders: [{ id: 1 }], ...envelope });
+  const missing = await ask('/v1/user/orders/v2', {}, page({ archivedBeforeMs: 1_800_000_000_000 }));
+  const archived_before = '2027-01-15T08:00:00.000Z';
+  assert.deepEqual(missing.json, { orders: [{ id: 1 }], ...envelope, archived_before }, 'a file is missing');
 });
 
 test('a query that cannot be answered now is refused with its reason', async () => {

@@ -1,7 +1,9 @@
 /** Notifications that follow from the read model, beside a plain list of all rows (RULES.md 14.60 to 14.65). */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
 import Database from 'better-sqlite3';
+import { OrderArchive } from '../../../../engine/projector/orderArchive.ts';
 import {
   type NotificationPlace,
   NotificationQueries,
@@ -25,6 +27,7 @@ import { POSITIONS } from '../../../../shared/tables/positions.ts';
 import { READ_DB_SCHEMA } from '../../../../shared/tables/readDb.ts';
 import { MARKET_STATS } from '../../../../shared/tables/statsMarkets.ts';
 import { insert, type Table } from '../../../../shared/tables/table.ts';
+import { temporaryDirectory } from '../../../support/directory.ts';
 import { seededRandom } from '../../../support/random.ts';
 import { seedOr } from '../../../support/seeds.ts';
 
@@ -50,10 +53,11 @@ function writer(db: Database.Database, table: Table): (row: object) => void {
   return (row) => void statement.run({ ...zeros, ...row });
 }
 
-/** A read model in which many things happen in one millisecond. */
+/** A read model in which many things happen in one millisecond, some of its orders in the archive. */
 function made(): { db: Database.Database; expected: Expected[] } {
-  const db = new Database(':memory:');
-  db.exec(READ_DB_SCHEMA);
+  const db = new Database(join(temporaryDirectory(), 'read.db'));
+  after(() => db.close());
+  db.exec(`PRAGMA foreign_keys = OFF; PRAGMA journal_mode = OFF; ${READ_DB_SCHEMA}`);
   const expected: Expected[] = [];
   const writers = [MARKETS, MARKET_STATS, ORDERS, POSITIONS, FUND_MOVEMENTS, CURSORS].map((table) => writer(db, table));
   const [market, marketStats, order, position, movement, cursor] = writers;
@@ -94,6 +98,7 @@ function made(): { db: Database.Database; expected: Expected[] } {
       market: below(MARKETS_MADE),
       shard,
       lots: 5,
+      remaining_lots: state.status === ORDER_STATUS.FILLED ? 0 : 5,
       shard_sequence: shardSequence,
       updated_ms,
       ...state,
@@ -115,7 +120,22 @@ function made(): { db: Database.Database; expected: Expected[] } {
     if (kind !== FUND_MOVEMENT.DEPOSIT && kind !== FUND_MOVEMENT.WITHDRAWAL) continue;
     expected.push({ account, id, createdMs: moved_ms, shard, shardSequence });
   }
+  archiveSome(db);
   return { db, expected: expected.sort(newestFirst) };
+}
+
+/** Some files, one of them half left, and orders in read.db before and after. */
+function archiveSome(db: Database.Database): void {
+  const archive = new OrderArchive(db);
+  const halfLeft = db.prepare('SELECT 1 FROM archived_files WHERE left_account > 0').pluck();
+  const isHalf = (): boolean => halfLeft.get() === 1;
+  for (let steps = 0; steps < 40 || !isHalf(); steps++) {
+    const isMore = archive.step(T0 + 40, { keptMs: 0, spanMs: 1, fileOrders: 100, stepOrders: 30 });
+    assert.ok(isMore, 'there is more to archive');
+  }
+  const files = db.prepare<[], number>('SELECT count(*) FROM archived_files').pluck().get()!;
+  const archived = db.prepare<[], number>('SELECT sum(cancelled + expired) FROM archived_accounts').pluck().get()!;
+  assert.ok(files > 2 && archived > 200, `${archived} orders in ${files} files`);
 }
 
 const { db, expected } = made();

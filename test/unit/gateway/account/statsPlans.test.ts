@@ -55,7 +55,7 @@ for (const [name, make, count] of [
   ['the balances of statements', (db: Database.Database) => new StatementStartQueries(db), 6],
   ['the positions of an account', (db: Database.Database) => new PositionQueries(db), 3],
   ['achievements', (db: Database.Database) => new AchievementQueries(db), 4],
-  ['notifications', (db: Database.Database) => new NotificationQueries(db), 14],
+  ['notifications', (db: Database.Database) => new NotificationQueries(db), 15],
   ['the profit and loss of an account', (db: Database.Database) => new PortfolioQueries(db), 7],
   ['the leaderboard', (db: Database.Database) => new LeaderboardQueries(db), 9],
 ] as const) {

@@ -195,6 +195,7 @@ describe('config', () => {
       POST_ONLY_AFTER_RESTART_MS: [({ postOnlyMs }) => postOnlyMs, 0, 3_600_000],
       MAX_ORDERS_EVER: [({ maxOrdersEver }) => maxOrdersEver, 1000, 2 ** 30],
       ORDER_MEMORY_MB: [({ hashesInMemory }) => hashesInMemory, 1, 65_536, 10_000],
+      ARCHIVE_UNFILLED_DAYS: [({ archiveUnfilledDays }) => archiveUnfilledDays, 10, 36_500],
       MAX_OPEN_ORDERS: [({ openOrders }) => openOrders.inAll, 1, 1_000_000],
       MAX_OPEN_ORDERS_PER_MARKET: [({ openOrders }) => openOrders.inMarket, 1, 1_000_000],
       MAX_CONNECTIONS: [({ maxConnections }) => maxConnections, 1, 1_000_000],

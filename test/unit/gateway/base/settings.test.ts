@@ -90,6 +90,7 @@ const ALONE: readonly Row[] = [
   ['JOURNAL_RESERVE_MB', '9', 'journalReserveBytes'],
   ['ORDER_MEMORY_MB', '9', 'hashesInMemory'],
   ['MAX_ORDERS_EVER', '9000', 'maxOrdersEver'],
+  ['ARCHIVE_UNFILLED_DAYS', '19', 'archiveUnfilledDays'],
   ['MAX_OPEN_ORDERS', '9', 'openOrders.inAll'],
   ['MAX_OPEN_ORDERS_PER_MARKET', '9', 'openOrders.inMarket'],
   ['POST_ONLY_AFTER_RESTART_MS', '9', 'postOnlyMs'],

@@ -37,6 +37,7 @@ function followersOf(shard: JournaledShard, options: ReturnType<typeof optionsOf
   return new JournalFollowers({
     ...options,
     historyDir: null,
+    unfilledKeptMs: 1e12,
     readDbPath: join(shard.file.directory, 'read.db'),
     catalogFeed: { connect: () => port2 },
     log: createLogger('silent'),

@@ -15,7 +15,15 @@ test('a directory that is, holds or is in one with names of owners is no HISTORY
     assert.match(historyPlaceProblem(refused, data, null)!, /is in the data directory/, refused);
   }
   assert.match(historyPlaceProblem(root, data, null)!, /holds the data directory/);
-  for (const name of ['control.db', 'journal-0.db', 'journal-3.db-replaced', 'journal.key', 'points', 'read.db']) {
+  for (const name of [
+    'control.db',
+    'journal-0.db',
+    'journal-3.db-replaced',
+    'journal.key',
+    'points',
+    'read.db',
+    'orders-000001-ab.db',
+  ]) {
     const other = temporaryDirectory();
     writeFileSync(join(other, name), '');
     assert.match(historyPlaceProblem(join(other, 'deep', 'history'), data, null)!, /is public, and .* is not/, name);

@@ -57,6 +57,8 @@ class UserOrders:
     """Null on the last page."""
     count_is_estimate: bool | None = None
     """True: there are at least `total`."""
+    archived_before: datetime | None = None
+    """Rows before it may be missing: a file of the archive is not there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,6 +160,8 @@ class UserActivity:
     """Null on the last page."""
     count_is_estimate: bool | None = None
     """True: there are at least `total`."""
+    archived_before: datetime | None = None
+    """Rows before it may be missing: a file of the archive is not there."""
 
 
 @dataclass(frozen=True, kw_only=True)
