@@ -67,11 +67,11 @@ describe(`the archive of orders (seed ${SEED})`, () => {
   it('also takes an order that outlived those that were placed with it', () => {
     const rig = rigOf();
     const [, account] = [rig.trade(1), 1];
-    rig.rigs[0].place({ account, market: 1, side: 0, outcome: 0, ticks: 2, lots: 10_000, timeInForce: 0 });
+    rig.rigs[0].place({ account, market: 2, side: 0, outcome: 0, ticks: 2, lots: 10_000, timeInForce: 0 });
     rig.write();
     rig.trade(120);
     archiveAll(rig);
-    rig.rigs[0].cancelMany(account, 1);
+    rig.rigs[0].cancelMany(account, 2);
     rig.write();
     archiveAll(rig);
     assert.ok(count(rig, 'count(*) FROM archive_late') > 0, 'orders that ended late wait');

@@ -5,6 +5,7 @@ import { after, test } from 'node:test';
 import Database from 'better-sqlite3';
 import { WORD_SHIFT } from '../../../../engine/book/orders.ts';
 import { Projector } from '../../../../engine/projector/projector.ts';
+import { NEVER_FILLED } from '../../../../shared/tables/orders.ts';
 import { Progress } from '../../../../shared/wire/progress.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import type { EngineRig } from '../../../support/engineRig.ts';
@@ -26,6 +27,11 @@ const STATUSES = ['open', 'partially_filled', 'filled', 'cancelled', 'expired'];
 
 /** Small files and steps: a list passes several files, and one of them is half left. */
 const PACE = { keptMs: 60_000, spanMs: 20_000, fileOrders: 12, stepOrders: 3 };
+
+/** A file for which some orders of an account have left read.db, and others of it have not. */
+const HALF_LEFT = `
+  SELECT count(*) FROM archived_files WHERE left_account > 0 AND EXISTS (
+    SELECT 1 FROM orders WHERE account = left_account AND ${NEVER_FILLED} AND id > left_id AND id <= last_id)`;
 
 /** `archived`: the orders in files, the files, and those that orders are leaving for. */
 const { oracle, reader, archived } = history();
@@ -49,7 +55,7 @@ function history(): { oracle: HistoryOracle; reader: HistoryReader; archived: nu
     projector = new Projector(options);
   }
   const db = new Database(readDbPath, { readonly: true });
-  const halfLeft = db.prepare<[], number>('SELECT count(*) FROM archived_files WHERE left_account > 0').pluck();
+  const halfLeft = db.prepare<[], number>(HALF_LEFT).pluck();
   projector.step(true);
   while (halfLeft.get() === 0 && projector.archive(PACE));
   projector.close();
