@@ -41,8 +41,8 @@ export const PROGRAMS = [
 ];
 /** Packages that look for their own files beside the running file. */
 const PACKAGES_BESIDE = ['better-sqlite3', 'esbuild', 'pino', 'piscina', 'uWebSockets.js'];
-/** Packages in the older form of modules ask for those of Node. */
-const REQUIRING = `import { createRequire as asked } from 'node:module'; const require = asked('${ROOT}gateway/');`;
+/** Packages in the older form of modules ask for those of Node. No name of a source has a `$`. */
+const REQUIRING = `import { createRequire as $make } from 'node:module'; const require = $make('${ROOT}gateway/');`;
 const PRELOADED = "'./keptSources.mjs'";
 
 /** From now on servers that this process and its children start run the built programs. */
