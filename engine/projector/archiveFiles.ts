@@ -68,31 +68,40 @@ export function* archivedOrders<R>(db: Database.Database, columns: string): Gene
   }
 }
 
+type Beginning = {
+  readonly shard: number;
+  /** The record after which the shard is followed. */
+  readonly sequence: number;
+  /** The number of shards; there were more of them before a cut (engine/admin/README.md). */
+  readonly shards: number;
+};
+
 /**
  * Reads back the orders of a shard that had ended by a record, for a read.db that is made anew and follows the journal
- * from that record on. A damaged file is set aside.
+ * from that record on; for shard 0, also those of shards that are no more. A file that cannot be read is set aside.
  */
-export function takeBack(
-  folder: string,
-  { shard, sequence }: { readonly shard: number; readonly sequence: number },
-  take: (order: RowOf<typeof ORDERS>) => void,
-): void {
+export function takeBack(folder: string, beginning: Beginning, take: (order: RowOf<typeof ORDERS>) => void): void {
   for (const named of archiveFiles(folder)) {
     const path = join(folder, archiveFileName(named));
-    if (hashOf(path) !== named.sha256) {
-      setAside(path);
-      continue;
-    }
-    const db = openDatabase(path, { readonly: true, fileMustExist: true });
-    try {
-      if (userVersion(db) === ARCHIVE_LAYOUT) for (const order of ordersOf(db, shard, sequence)) take(order);
-    } finally {
-      db.close();
-    }
+    if (hashOf(path) !== named.sha256 || !takeFile(path, beginning, take)) setAside(path);
   }
 }
 
-function ordersOf(db: Database.Database, shard: number, sequence: number): Iterable<RowOf<typeof ORDERS>> {
-  const sql = `SELECT ${Object.keys(ORDERS.columns).join(', ')} FROM orders WHERE shard = ? AND shard_sequence <= ?`;
-  return db.prepare<[number, number], RowOf<typeof ORDERS>>(sql).iterate(shard, sequence);
+/** @returns false if the file has another layout */
+function takeFile(path: string, beginning: Beginning, take: (order: RowOf<typeof ORDERS>) => void): boolean {
+  const db = openDatabase(path, { readonly: true, fileMustExist: true });
+  try {
+    if (userVersion(db) !== ARCHIVE_LAYOUT) return false;
+    for (const order of ordersOf(db, beginning)) take(order);
+    return true;
+  } finally {
+    db.close();
+  }
+}
+
+function ordersOf(db: Database.Database, beginning: Beginning): Iterable<RowOf<typeof ORDERS>> {
+  const sql = `
+    SELECT ${Object.keys(ORDERS.columns).join(', ')} FROM orders
+    WHERE shard = @shard AND shard_sequence <= @sequence OR @shard = 0 AND shard >= @shards`;
+  return db.prepare<[Beginning], RowOf<typeof ORDERS>>(sql).iterate(beginning);
 }

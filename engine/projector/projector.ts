@@ -286,7 +286,7 @@ export class Projector {
         const record = { shard, shardSequence: head.sequence, timeMs };
         apply(this.#state, record);
         this.#state.fundMovements.startAfter(shard, lastTrade);
-        const archived = { shard, sequence: head.sequence };
+        const archived = { shard, sequence: head.sequence, shards: this.#readers.length };
         takeBack(archiveFolder(this.#db.name), archived, (order) => this.#state.orders.takeBack(order));
         this.#state.flush(shard);
         this.#state.privateTail.startAfter(shard, head.sequence);

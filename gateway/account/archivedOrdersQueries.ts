@@ -5,6 +5,7 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { parentPort } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import { openDatabase } from '../../shared/base/openDatabase.ts';
@@ -39,6 +40,9 @@ type ArchiveList<R> = {
   readonly precedes: (a: R, b: R) => boolean;
 };
 
+/** A query has met a file that is missing or damaged. The thread says so once. */
+export type UnreadArchive = { readonly unreadArchive: string };
+
 /** Files that a thread has open; opening one takes a fraction of a millisecond. */
 const MOST_OPEN = 64;
 
@@ -50,6 +54,8 @@ export class ArchivedOrders {
   readonly #parts: Database.Statement<[number], ArchivedPart>;
   /** The most recently used last. */
   readonly #open = new Map<number, Database.Database>();
+  /** The paths of files that could not be read. */
+  readonly #unread = new Set<string>();
 
   private constructor(db: Database.Database) {
     this.#db = db;
@@ -133,8 +139,15 @@ export class ArchivedOrders {
       if (!isDamaged(error)) throw error;
       this.#open.get(file.file)?.close();
       this.#open.delete(file.file);
+      this.#reportUnread(join(this.#folder, archiveFileName(file)));
       return null;
     }
+  }
+
+  #reportUnread(path: string): void {
+    if (this.#unread.has(path)) return;
+    this.#unread.add(path);
+    parentPort?.postMessage({ unreadArchive: path } satisfies UnreadArchive);
   }
 
   #connection(named: NamedFile): Database.Database | null {
@@ -142,7 +155,10 @@ export class ArchivedOrders {
     let db = this.#open.get(file);
     if (db === undefined) {
       const path = join(this.#folder, archiveFileName(named));
-      if (!existsSync(path)) return null;
+      if (!existsSync(path)) {
+        this.#reportUnread(path);
+        return null;
+      }
       db = openDatabase(path, { readonly: true, fileMustExist: true });
     }
     this.#open.delete(file);

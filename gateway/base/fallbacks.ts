@@ -11,6 +11,7 @@ export const FALLBACKS = [
   'snapshot',
   'order_hashes',
   'read_model',
+  'order_archive',
   'kept_answers',
   'audit_log',
   'private_frames',
@@ -22,10 +23,13 @@ type Fallback = (typeof FALLBACKS)[number];
 const DAMAGED_RUN =
   'orders that may be on it are refused (503 ENGINE_BUSY) until it is made anew, or the file is put back from a backup';
 
+const UNREAD_ARCHIVE =
+  'is missing or damaged: lists leave its orders out and say archived_before, until the file is back under its name';
+
 class Fallbacks {
   readonly counts: Readonly<Record<Fallback, number>>;
   readonly #counts: Record<Fallback, number>;
-  readonly #damagedRuns = new Set<string>();
+  readonly #files = new Set<string>();
 
   constructor() {
     this.#counts = recordOf(FALLBACKS, () => 0);
@@ -40,9 +44,18 @@ class Fallbacks {
 
   /** Notes each damage of a run of hashes once, whichever thread has found it. */
   noteRun(log: Pick<Logger, 'error'>, text: string): void {
-    if (this.#damagedRuns.has(text)) return;
-    this.#damagedRuns.add(text);
-    this.note(log, 'order_hashes', `${text}: ${DAMAGED_RUN}`);
+    this.#noteFile(log, 'order_hashes', `${text}: ${DAMAGED_RUN}`);
+  }
+
+  /** Notes once that a file of the archive of orders could not be read. */
+  noteArchive(log: Pick<Logger, 'error'>, path: string): void {
+    this.#noteFile(log, 'order_archive', `${path} ${UNREAD_ARCHIVE}`);
+  }
+
+  #noteFile(log: Pick<Logger, 'error'>, kind: Fallback, text: string): void {
+    if (this.#files.has(text)) return;
+    this.#files.add(text);
+    this.note(log, kind, text);
   }
 }
 

@@ -16,6 +16,7 @@ import { nowUs, secondsBetween } from '../../shared/base/stopwatch.ts';
 import { NO_GROUP } from '../../shared/wire/commands.ts';
 import { NOT_KNOWN, Progress } from '../../shared/wire/progress.ts';
 import type { NflPart, NflTask } from '../account/achievementQueries.ts';
+import type { UnreadArchive } from '../account/archivedOrdersQueries.ts';
 import type { OrderFilters } from '../account/orderListsQueries.ts';
 import type { StoredOrder } from '../account/orderQueries.ts';
 import type { AccountReads } from '../account/reads.ts';
@@ -44,6 +45,8 @@ type QueryPoolOptions = {
   readonly lastMarketChange: (shard: number) => number;
   /** Adds the name of the order's group to a record. */
   readonly inGroup: <R extends object>(record: R, group: number) => R;
+  /** Called, by each thread at most once, for a file of the archive that is missing or damaged. */
+  readonly onUnreadArchive?: (path: string) => void;
   /** The longest wait of a query for the projector. */
   readonly waitMs?: number;
   /** False: no account or address rests that has read much (fairQueue.ts), for a server without limits. */
@@ -99,6 +102,7 @@ export class QueryPool implements Reads {
       loadBalancer: (_task, threads) => threads.find((thread) => this.#mayRun(thread)) ?? null,
     });
     this.#pool.on('workerCreate', ({ id }: Thread) => this.#readyThreads.add(id));
+    this.#pool.on('message', ({ unreadArchive }: UnreadArchive) => options.onUnreadArchive?.(unreadArchive));
     this.#pool.on('workerDestroy', ({ id }: Thread) => this.#readyThreads.delete(id));
   }
 

@@ -108,6 +108,7 @@ export class Stores {
       lastAcknowledged: (account, shard) => this.views.lastAcknowledged(account, shard),
       lastMarketChange: (shard) => this.views.lastMarketChange(shard),
       inGroup: (record, group) => orderGroups.withGroupName(record, group),
+      onUnreadArchive: (path) => fallbacks.noteArchive(log, path),
       paces: config.rateLimits,
     });
     this.catalogFeed = new CatalogFeed(catalog, this.progress);

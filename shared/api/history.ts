@@ -42,7 +42,7 @@ export type Page = {
 };
 const ARCHIVED = {
   ...COUNT_IS_ESTIMATE,
-  archived_before: described(TIME, 'Rows before it may be missing: a file of the archive is not there.'),
+  archived_before: described(TIME, 'Earlier rows may be missing.'),
 } as const;
 export const USER_ORDERS = object({ orders: arrayOf(USER_ORDER), ...PAGE, ...NEXT }, ARCHIVED);
 export type UserOrders = FromSchema<typeof USER_ORDERS>;

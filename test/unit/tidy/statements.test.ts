@@ -72,7 +72,7 @@ const ONCE: Readonly<Record<string, readonly string[]>> = {
   // When an operator compares or copies read.db.
   'engine/projector/contents.ts': ['values', 'words', 'entriesOfTail'],
   'engine/projector/databaseCopy.ts': ['copyDatabase'],
-  'engine/projector/archiveFiles.ts': ['wrongArchiveFiles', 'archivedOrders', 'takeBack', 'ordersOf'],
+  'engine/projector/archiveFiles.ts': ['wrongArchiveFiles', 'archivedOrders', 'takeFile', 'ordersOf'],
   'engine/projector/stateCheck.ts': ['differencesFromState', 'fill'],
 };
 

@@ -4,6 +4,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
 import Database from 'better-sqlite3';
+import { takeBack } from '../../../../engine/projector/archiveFiles.ts';
 import { differences } from '../../../../engine/projector/contents.ts';
 import { OrderQueries } from '../../../../gateway/account/orderQueries.ts';
 import { archiveFolder, PART_NAME, readArchiveFileName } from '../../../../shared/tables/orderArchive.ts';
@@ -213,6 +214,23 @@ describe(`the archive of orders (seed ${SEED})`, () => {
     archiveAll(rig);
     assert.ok(count(rig, 'sum(orders) FROM archived_files') >= archived);
     assert.equal(filesIn(rig).length, count(rig, 'count(*) FROM archived_files'), 'no other file is left');
+  });
+
+  it('gives back the orders of shards that are no more, with those of the first', () => {
+    const rig = rigOf({ shards: 2 });
+    rig.trade(150);
+    archiveAll(rig);
+    const archived = count(rig, 'sum(orders) FROM archived_files');
+    const takenBy = (shard: number, shards: number): number => {
+      const taken: number[] = [];
+      const sequence = Number.MAX_SAFE_INTEGER;
+      takeBack(folderOf(rig), { shard, sequence, shards }, (order) => taken.push(order.shard));
+      return taken.length;
+    };
+    assert.ok(takenBy(1, 2) > 0);
+    assert.equal(takenBy(0, 2) + takenBy(1, 2), archived);
+    assert.equal(takenBy(0, 1), archived, 'of a shard that is no more too');
+    assert.equal(takenBy(1, 3), takenBy(1, 2));
   });
 
   it('is made anew with the read.db, where the journals are whole', () => {

@@ -24,6 +24,7 @@ import { Progress } from '../../../../shared/wire/progress.ts';
 import { apiKey } from '../../../support/apiKeys.ts';
 import { callHost } from '../../../support/callHost.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
+import { within } from '../../../support/eventually.ts';
 import { TEST_KEY } from '../../../support/journalKey.ts';
 import { JournalScript } from '../../../support/records.ts';
 
@@ -461,6 +462,28 @@ describe('the settlement of a trade', () => {
     const others = await chained.ofAccount(CAT, 'tradeSettlement', { account: CAT, id });
     assert.deepEqual(others, { ok: true, value: null });
     await chained.close();
+  });
+});
+
+describe('the archive of orders', () => {
+  it('RULES.md 10.34: a file that a query misses is named', async () => {
+    const sha256 = 'a'.repeat(64);
+    const [first, last] = [new Uint8Array(16), new Uint8Array(16).fill(0xff)];
+    const db = new Database(readDbPath);
+    db.prepare('INSERT INTO archived_files VALUES (1, ?, 1, ?, ?, NULL, ?)').run(sha256, first, last, first);
+    db.prepare('INSERT INTO archived_accounts VALUES (?, 1, 1, 0, ?, ?, ?)').run(NOBODY, first, last, T0);
+    const unread = Promise.withResolvers<string>();
+    const pool = new QueryPool({ ...shared, progress: progressBuffer, onUnreadArchive: unread.resolve });
+    try {
+      const orders = await pool.newestOrders(NOBODY, 2);
+      assert.deepEqual(orders, { ok: true, value: [] });
+      const path = await within('the name of the file', unread.promise);
+      assert.equal(path, join(folder, 'archive', `orders-000001-${sha256}.db`));
+    } finally {
+      await pool.close();
+      db.exec('DELETE FROM archived_files; DELETE FROM archived_accounts');
+      db.close();
+    }
   });
 });
 

@@ -58,7 +58,7 @@ class UserOrders:
     count_is_estimate: bool | None = None
     """True: there are at least `total`."""
     archived_before: datetime | None = None
-    """Rows before it may be missing: a file of the archive is not there."""
+    """Earlier rows may be missing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,7 +161,7 @@ class UserActivity:
     count_is_estimate: bool | None = None
     """True: there are at least `total`."""
     archived_before: datetime | None = None
-    """Rows before it may be missing: a file of the archive is not there."""
+    """Earlier rows may be missing."""
 
 
 @dataclass(frozen=True, kw_only=True)
