@@ -1,10 +1,9 @@
 /**
  * `npm run guides`: runs every command of README.md and of the documents in data/docs, each document in a fresh copy of
  * the project with a server of its own, and the steps that change a machine on a machine made for them (rootWalk.ts).
- * `npm run guides -- FILE …` runs these alone, `npm run guides -- machine` that one, and
- * `npm run guides -- --without machine` all but that one. CONTRIBUTING.md says how commands are marked. Prints how long
- * each took, and each section, and the blocks that no run executes. Ends with 1 if one failed, and says where: file and
- * line.
+ * `npm run guides -- FILE …` runs these alone, `npm run guides -- machine` that one. CONTRIBUTING.md says how commands
+ * are marked. Prints how long each took, and each section, and the blocks that no run executes. Ends with 1 if one
+ * failed, and says where: file and line.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,10 +19,8 @@ const AT_A_TIME = 3;
 const LONGEST = [ON_MACHINE, ...['drills', 'disasters', 'cluster', 'cash'].map((name) => `data/docs/${name}.md`)];
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
-const WITHOUT = '--without';
-const isAll = process.argv.length === 2 || process.argv[2] === WITHOUT;
-const named = process.argv.slice(2);
-const left = isAll ? [...new Set([...LONGEST, ...guides()])].filter((path) => !named.includes(path)) : named;
+const isAll = process.argv.length === 2;
+const left = isAll ? [...new Set([...LONGEST, ...guides()])] : process.argv.slice(2);
 
 /** Documents one after the other, with what became of each printed when it ends. */
 async function runDocuments(): Promise<void> {
