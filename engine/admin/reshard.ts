@@ -15,6 +15,7 @@ import { FLOORS, floorAt, readFloors } from '../../shared/base/floors.ts';
 import { dropRoom } from '../../shared/base/keptRoom.ts';
 import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { RESHARDINGS } from '../../shared/base/resharding.ts';
+import { MAX_SHARDS } from '../../shared/base/sharding.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { readJournalKey } from '../../shared/crypto/journalKeyFile.ts';
 import { UnfinishedError } from '../core/resharding.ts';
@@ -46,7 +47,6 @@ import {
   writePlan,
 } from './reshardPlan.ts';
 
-const MOST_SHARDS = 64;
 /** Names of the files of shards in a data directory, and of the folder of private frames. */
 const OF_SHARDS = /^(journal-\d+\.(db|db-wal|db-shm|mark)|snapshot-\d+-\d+\.bin|hashes-\d+-[0-9a-f]{16}\.run|private)$/;
 
@@ -83,7 +83,7 @@ async function prepare(
   step: Step,
 ): Promise<void> {
   requireAlone(control, directory, 'the number of shards of a cluster cannot be changed');
-  if (shards < 1 || shards > MOST_SHARDS) throw new AdminError(`there can be 1 to ${MOST_SHARDS} shards`);
+  if (shards < 1 || shards > MAX_SHARDS) throw new AdminError(`there can be 1 to ${MAX_SHARDS} shards`);
   if (shards === files.length) throw new AdminError(`${directory} has ${shards} shards already`);
   if (existsSync(join(directory, 'settlement.db')))
     throw new AdminError(`${directory} settles on a chain: its number of shards cannot be changed yet`);

@@ -32,6 +32,8 @@ export type NamedRuns = { readonly through: number; readonly runs: readonly RunN
 /** In place of an account: a page that may have the hash is damaged. Whether it was accepted is not known. */
 export const UNREADABLE = -1;
 
+export const NO_DAMAGE: readonly string[] = [];
+
 export type SpilledHashes = {
   readonly named: NamedRuns;
   /** NO_ACCOUNT if no run has the hash; UNREADABLE if a run may have it, and cannot be read there. */
@@ -47,7 +49,7 @@ const NOTHING_SPILLED: SpilledHashes = {
   named: { through: 0, runs: [] },
   accountOf: () => NO_ACCOUNT,
   mayHave: () => false,
-  takeDamage: () => [],
+  takeDamage: () => NO_DAMAGE,
   close: () => undefined,
 };
 

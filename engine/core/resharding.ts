@@ -24,6 +24,7 @@ import { FOR_EVER, marketIn } from '../book/retention.ts';
 import { LINE_WORDS } from '../book/signedLines.ts';
 import { CLIENT_ID_WORDS, NO_TAG } from '../book/tags.ts';
 import type { ShardState } from './state.ts';
+import { MOST_TOMBSTONES, MOST_TOMBSTONES_OF_ACCOUNT } from './tombstones.ts';
 
 /** Of a row of an order: what belongs to the pool that it lies in. */
 const OF_THE_POOL: ReadonlySet<number> = new Set([
@@ -35,8 +36,6 @@ const OF_THE_POOL: ReadonlySet<number> = new Set([
   WORD_AT.TAG,
   WORD_AT.ORIGIN,
 ]);
-const MOST_TOMBSTONES = 1 << 16;
-const MOST_TOMBSTONES_OF_ACCOUNT = 1 << 12;
 
 /** The shards are between two steps of something that all of them do: only a start finishes that. */
 export class UnfinishedError extends Error {

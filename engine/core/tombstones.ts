@@ -6,14 +6,14 @@
  * Invariants:
  *   TOMBSTONES-1  Entries are in order of time, and change only when one is added: that is journaled, so a replay has
  *                 the same. An expired entry stays until the next one is added, but has no effect.
- *   TOMBSTONES-2  There are at most MOST_ENTRIES, and MOST_OF_ACCOUNT of one account.
+ *   TOMBSTONES-2  There are at most MOST_TOMBSTONES, and MOST_TOMBSTONES_OF_ACCOUNT of one account.
  *   TOMBSTONES-3  `#over` is the number of entries that were expired at the last check, and `#overOf` that number by
  *                 account; `#next` is the oldest unexpired entry, and `#later` continues after it.
  *
  * The room that other accounts leave decides how many tombstones an account may have, by its third power: with all of
- * it free MOST_OF_ACCOUNT, with half of it an eighth of that, and always at least one. Sixteen accounts that take all
- * they can leave more than half free, and six thousand are needed to take everything. No tombstone is evicted, because
- * its answer has stated its end.
+ * it free MOST_TOMBSTONES_OF_ACCOUNT, with half of it an eighth of that, and always at least one. Sixteen accounts that
+ * take all they can leave more than half free, and six thousand are needed to take everything. No tombstone is evicted,
+ * because its answer has stated its end.
  *
  * Almost no order meets a tombstone: a keyed hash of its hash is looked up before anything is allocated. A client may
  * choose the hashes of tombstones freely, but not which of them collide.
@@ -26,10 +26,10 @@ import type { SnapshotIo } from '../base/snapshotIo.ts';
 import type { Digest } from '../output/digest.ts';
 
 const TOMBSTONE_MS = 60_000;
-const MOST_ENTRIES = 1 << 16;
-const MOST_OF_ACCOUNT = 1 << 12;
-/** The third power of MOST_ENTRIES allows MOST_OF_ACCOUNT. */
-const CUBE_PER_TOMBSTONE = MOST_ENTRIES ** 3 / MOST_OF_ACCOUNT;
+export const MOST_TOMBSTONES = 1 << 16;
+export const MOST_TOMBSTONES_OF_ACCOUNT = 1 << 12;
+/** The third power of MOST_TOMBSTONES allows MOST_TOMBSTONES_OF_ACCOUNT. */
+const CUBE_PER_TOMBSTONE = MOST_TOMBSTONES ** 3 / MOST_TOMBSTONES_OF_ACCOUNT;
 const HASH_WORDS = 8;
 
 type Entry = { readonly account: number; readonly hash: Uint32Array; readonly untilMs: number };
@@ -72,9 +72,9 @@ export class Tombstones {
     }
     const ofAccount = (this.#perAccount.get(account) ?? 0) - (this.#overOf.get(account) ?? 0);
     const alive = this.#entries.size - this.#over;
-    const left = MOST_ENTRIES - (alive - ofAccount);
+    const left = MOST_TOMBSTONES - (alive - ofAccount);
     const most = Math.max(1, Math.floor((left * left * left) / CUBE_PER_TOMBSTONE));
-    return alive < MOST_ENTRIES && ofAccount < most;
+    return alive < MOST_TOMBSTONES && ofAccount < most;
   }
 
   /** Adds an entry, or extends an existing one. @returns the end of its time */
@@ -113,7 +113,7 @@ export class Tombstones {
       count(perAccount, account, 1);
     }
     for (const [account, own] of perAccount) {
-      assert(own <= MOST_OF_ACCOUNT, 'TOMBSTONES-2: the tombstones of an account are bounded');
+      assert(own <= MOST_TOMBSTONES_OF_ACCOUNT, 'TOMBSTONES-2: the tombstones of an account are bounded');
       assert(this.#perAccount.get(account) === own, 'TOMBSTONES-2: the tombstones of an account are counted');
     }
     let over = 0;
@@ -152,7 +152,7 @@ export class Tombstones {
     assert(!this.#entries.has(key), 'TOMBSTONES-1: an order has one tombstone');
     assert(hash.length === HASH_WORDS, 'TOMBSTONES-1: a tombstone has a whole hash');
     this.#entries.set(key, entry);
-    assert(this.#entries.size <= MOST_ENTRIES, 'TOMBSTONES-2: the tombstones are bounded');
+    assert(this.#entries.size <= MOST_TOMBSTONES, 'TOMBSTONES-2: the tombstones are bounded');
     count(this.#places, this.#keyed.of(hash, 0), 1);
     count(this.#perAccount, account, 1);
     this.#digest.tombstone(account, hash, untilMs, 1);

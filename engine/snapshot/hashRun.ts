@@ -180,6 +180,10 @@ export class HashRun {
     return taken;
   }
 
+  get hasNews(): boolean {
+    return this.#untaken.length > 0;
+  }
+
   get isDamaged(): boolean {
     return this.#badPages.size > 0 || this.#isFromEntries;
   }

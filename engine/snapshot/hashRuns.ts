@@ -6,7 +6,7 @@
  */
 import { assert, unreachable } from '../../shared/base/assert.ts';
 import { SnapshotError } from '../base/snapshotIo.ts';
-import { type NamedRuns, type SpilledHashes, UNREADABLE } from '../book/acceptedHashes.ts';
+import { type NamedRuns, NO_DAMAGE, type SpilledHashes, UNREADABLE } from '../book/acceptedHashes.ts';
 import { NO_ACCOUNT } from '../book/hashIndex.ts';
 import { HashRun } from './hashRun.ts';
 import { SLICE_SHIFT } from './runFilter.ts';
@@ -20,6 +20,9 @@ export class HashRuns implements SpilledHashes {
   /** Newest first: an order is most often repeated soon. */
   readonly #ofSlice: HashRun[][] = Array.from({ length: SLICES }, () => []);
   #isLoaded = false;
+  /** True if a run may have damage that `takeDamage` has not returned. */
+  #hasNews = false;
+  #isDamaged = false;
 
   /** Throws SnapshotError if a file cannot be used. @param before whose open runs it shares */
   constructor(place: RunPlace, named: NamedRuns, before: SpilledHashes | null = null) {
@@ -45,6 +48,7 @@ export class HashRuns implements SpilledHashes {
       if (!run.isLoaded) return false;
     }
     this.#isLoaded = true;
+    for (const run of this.#runs.values()) this.#look(run);
     return true;
   }
 
@@ -53,20 +57,28 @@ export class HashRuns implements SpilledHashes {
     let answer = NO_ACCOUNT;
     for (const run of this.#ofSlice[words[word] >>> SLICE_SHIFT]) {
       const account = run.accountOf(words, word);
+      if (run.hasNews) this.#look(run);
       if (account > NO_ACCOUNT) return account;
       if (account === UNREADABLE) answer = UNREADABLE;
     }
     return answer;
   }
 
-  takeDamage(): string[] {
+  /** The shard asks between any two batches. */
+  takeDamage(): readonly string[] {
+    if (!this.#hasNews) return NO_DAMAGE;
+    this.#hasNews = false;
     return [...this.#runs.values()].flatMap((run) => run.takeDamage());
   }
 
   /** True if something of a run was found damaged. */
   get isDamaged(): boolean {
-    for (const run of this.#runs.values()) if (run.isDamaged) return true;
-    return false;
+    return this.#isDamaged;
+  }
+
+  #look(run: HashRun): void {
+    this.#hasNews ||= run.hasNews;
+    this.#isDamaged ||= run.isDamaged;
   }
 
   hasDamagedIn(runs: NamedRuns['runs']): boolean {
@@ -105,8 +117,8 @@ export class NamedOnly implements SpilledHashes {
     return this.named.runs.length > 0;
   }
 
-  takeDamage(): string[] {
-    return [];
+  takeDamage(): readonly string[] {
+    return NO_DAMAGE;
   }
 
   close(): void {}

@@ -3,18 +3,20 @@
  * (maker.ts).
  *
  * The filter says of each entry on a damaged page in which bucket it was, and some more bits: the orders in the journal
- * whose hashes it names there are those that the page held. A few of them may only look so; they were accepted as well,
- * and a run may have more than it needs.
+ * whose hashes it names there are those that the page held. A few of them only look so, and one of these could stand in
+ * for an order that is older than the journal. So where the journal was trimmed, only those count that no other page of
+ * the slice has: every order that may not be forgotten is on some page.
  *
  * Invariants:
- *   MENDING-1  A run is only replaced by one that has all of its entries, but for those that may be forgotten: every
- *              entry that cannot be read has an order in the journal.
+ *   MENDING-1  A run is only replaced by one that has all of its entries, but for those that may be forgotten. That is
+ *              known if the whole journal is there, or if as many of its orders as cannot be read are on no other page.
  */
 
 import * as commands from '../../shared/wire/commands.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import { SnapshotError } from '../base/snapshotIo.ts';
-import type { NamedRuns, RunName } from '../book/acceptedHashes.ts';
+import { type NamedRuns, type RunName, UNREADABLE } from '../book/acceptedHashes.ts';
+import { NO_ACCOUNT } from '../book/hashIndex.ts';
 import { ENTRY_WORDS } from '../book/hashPart.ts';
 import { highWord, hourAfterSec, lowWord, type Retention } from '../book/retention.ts';
 import type { JournalRecord } from '../journal/journalRecord.ts';
@@ -57,9 +59,11 @@ export function mendRuns(
       else run.close();
     }
     if (damaged.some(({ run }) => run.lostCount > 0)) collect(damaged, named.through, reader, retention, pause);
+    const isAllThere = reader.facts().firstSequence === 1;
     const made = new Map<RunName, RunName | null>();
     for (const each of damaged) {
-      if (isWhole(each)) made.set(each.name, remade(place, each, retention, pause));
+      const isWhole = isAllThere ? isNamed(each) : isCounted(place, named, each, retention);
+      if (isWhole) made.set(each.name, remade(place, each, retention, pause));
       else beyond.push(each.name.id);
     }
     const runs = named.runs.flatMap((name) => (made.has(name) ? (made.get(name) ?? []) : name));
@@ -120,11 +124,37 @@ function note(damaged: readonly Damaged[], { command: { words, word } }: Journal
   }
 }
 
-/** MENDING-1. */
-function isWhole({ run, found }: Damaged): boolean {
+/** True if the filter names an order that was found for each entry that cannot be read. */
+function isNamed({ run, found }: Damaged): boolean {
   const indexes = new Set<number>();
   for (const entry of found.values()) for (const index of run.lostEntries(entry, 0)) indexes.add(index);
   return indexes.size === run.lostCount && found.size >= run.lostCount;
+}
+
+/** MENDING-1. */
+function isCounted(place: RunPlace, named: NamedRuns, { name, run, found }: Damaged, retention: Retention): boolean {
+  let left = [...found.values()].filter(
+    (entry) => !retention.mayForget(entry[4], entry[5]) && run.accountOf(entry, 0) === UNREADABLE,
+  );
+  for (const other of named.runs) {
+    if (other.slice === name.slice && other !== name) left = absentFrom(place, other, left);
+  }
+  return left.length === run.lostCount;
+}
+
+/** The entries that are certainly not in the run; none if it cannot be read. */
+function absentFrom(place: RunPlace, name: RunName, entries: readonly Uint32Array[]): Uint32Array[] {
+  let run: HashRun | null = null;
+  try {
+    run = HashRun.open(place, name);
+    run.load(Number.MAX_SAFE_INTEGER);
+    return entries.filter((entry) => run!.accountOf(entry, 0) === NO_ACCOUNT);
+  } catch (error) {
+    if (!(error instanceof SnapshotError)) throw error;
+    return [];
+  } finally {
+    run?.close();
+  }
 }
 
 function remade(place: RunPlace, { name, run, found }: Damaged, retention: Retention, pause: Pause): RunName | null {

@@ -5,6 +5,7 @@
 import { type BlockList, isIP } from 'node:net';
 import { MAX_OPEN_ORDERS } from '../../shared/base/codes.ts';
 import { ADDRESS_BYTES, tryParseHex } from '../../shared/base/hex.ts';
+import { MAX_SHARDS } from '../../shared/base/sharding.ts';
 import { IN_FILE, MASTER_KEY_BYTES, parseMasterKey } from '../../shared/crypto/masterKey.ts';
 import type { JournalSync, VerifierChoice } from '../../shared/wire/threads.ts';
 import { type ChainConfig, type ContractAddresses, readChain, readContracts } from './chainSettings.ts';
@@ -17,7 +18,6 @@ import { type OidcConfig, type PrivyConfig, readOidc, readPrivy } from './provid
 /** EX_CONFIG of sysexits.h: a supervisor need not start the process again. */
 export const EXIT_CONFIG = 78;
 
-const MAX_SHARDS = 64;
 const MAX_VERIFY_THREADS = 64;
 const BYTES_PER_MB = 1_000_000;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;

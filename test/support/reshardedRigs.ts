@@ -126,6 +126,11 @@ export class ReshardedRigs {
     for (const { engine } of this.rigs) this.#raise(engine);
   }
 
+  /** By shard: the tokens of fills that the window of the account's group has. */
+  filledInGroupOf(account: number): number[] {
+    return this.rigs.map(({ engine }) => engine.state.groups.find(account, GROUP + account)!.window.sumAtomic);
+  }
+
   /** Lists all that the shards hold together, a line for each thing. */
   held(): string[] {
     const states = this.rigs.map(({ engine }) => engine.state);

@@ -114,8 +114,15 @@ export const MARKET_FAULTS: readonly Fault[] = [
   {
     name: 'a damaged run is made anew without orders that the journal no longer has',
     file: 'engine/snapshot/mending.ts',
-    search: 'return indexes.size === run.lostCount && found.size >= run.lostCount;',
-    replace: 'return indexes.size <= run.lostCount;',
+    search: 'return left.length === run.lostCount;',
+    replace: 'return left.length <= run.lostCount;',
+    caughtBy: 'test/unit/engine/snapshot/mending.test.ts',
+  },
+  {
+    name: 'an order of another run stands in for one that a damaged page had',
+    file: 'engine/snapshot/mending.ts',
+    search: 'run!.accountOf(entry, 0) === NO_ACCOUNT',
+    replace: 'run!.accountOf(entry, 0) >= NO_ACCOUNT',
     caughtBy: 'test/unit/engine/snapshot/mending.test.ts',
   },
   {

@@ -1,12 +1,14 @@
 /** Shards that are divided anew have together what they had, and refuse what they refused. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { MOVEMENT } from '../../../../shared/base/codes.ts';
+import { CLOSE_REASON, MOVEMENT, SIDE } from '../../../../shared/base/codes.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
 import { ACCOUNTS, ReshardedRigs } from '../../../support/reshardedRigs.ts';
 
 const SEED = Number(process.env['SEED'] ?? 41);
 const COUNTS = [2, 3, 1, 4, 2];
+const WALLET = 11;
+const BURIED = CLOSE_REASON.USER | 0x100;
 
 describe('shards that are divided anew', () => {
   for (const seed of [SEED, SEED + 1, SEED + 2]) {
@@ -44,6 +46,44 @@ describe('shards that are divided anew', () => {
       }
     });
   }
+
+  it('refuse, in the new shard of each market, orders that were cancelled before they came', () => {
+    const x = new ReshardedRigs(2, SEED);
+    const twin = new ReshardedRigs(2, SEED);
+    const [account] = ACCOUNTS;
+    const orders = Array.from({ length: 7 }, (_, market) => {
+      return { account, market, salt: 9000 + market, ticks: 30, lots: 10_000, side: SIDE.BUY };
+    });
+    for (const order of orders) {
+      const rig = twin.of(order.market);
+      assert.equal(rig.place(order).reply.code, OK);
+      const hash = rig.hashOf(rig.engine.state.orderSequence);
+      assert.equal(x.of(order.market).cancel(account, hash, BURIED).reply.code, OK);
+    }
+    for (const shards of [3, 1]) {
+      x.reshard(shards);
+      for (const order of orders) assert.equal(x.of(order.market).place(order).reply.code, E.ORDER_TOMBSTONED);
+    }
+  });
+
+  it('have the floors of nonces and the fills of a group that the old ones had', () => {
+    const x = new ReshardedRigs(2, SEED);
+    const [account] = ACCOUNTS;
+    for (const rig of x.rigs) assert.equal(rig.nonceFloor(account, WALLET, 5).reply.code, OK);
+    x.trade(150);
+    const most = ACCOUNTS.map((each) => Math.max(...x.filledInGroupOf(each)));
+    assert.ok(
+      most.some((atomic) => atomic > 0),
+      'groups had fills',
+    );
+    x.reshard(3);
+    for (const [at, each] of ACCOUNTS.entries())
+      assert.deepEqual(x.filledInGroupOf(each), [most[at], most[at], most[at]]);
+    for (let market = 0; market < 7; market++) {
+      const order = { account, market, ticks: 30, lots: 10_000, wallet: WALLET, nonce: 4 };
+      assert.equal(x.of(market).place(order).reply.code, E.NONCE_BELOW_FLOOR);
+    }
+  });
 
   it('know the highest number that any of them had given out, and go on above it', () => {
     const x = new ReshardedRigs(2, SEED);

@@ -7,22 +7,31 @@ import { planRepair } from '../../../../engine/admin/plan.ts';
 import { carryOut } from '../../../../engine/admin/repair.ts';
 import { describeShards, isSound } from '../../../../engine/admin/verify.ts';
 import { UNREADABLE } from '../../../../engine/book/acceptedHashes.ts';
+import { ENTRY_WORDS } from '../../../../engine/book/hashPart.ts';
+import { accountIn, marketIn } from '../../../../engine/book/retention.ts';
 import { Journal } from '../../../../engine/journal/journal.ts';
+import type { JournalRecord } from '../../../../engine/journal/journalRecord.ts';
 import { JournalReader } from '../../../../engine/journal/reader.ts';
 import { recover } from '../../../../engine/shard/recovery.ts';
 import { RunAdoption } from '../../../../engine/snapshot/adoption.ts';
+import { HashRun } from '../../../../engine/snapshot/hashRun.ts';
 import { checkRuns, HashRuns } from '../../../../engine/snapshot/hashRuns.ts';
 import { SnapshotMaker } from '../../../../engine/snapshot/maker.ts';
 import { mendRuns } from '../../../../engine/snapshot/mending.ts';
+import { SLICE_SHIFT } from '../../../../engine/snapshot/runFilter.ts';
 import { runPath } from '../../../../engine/snapshot/runPages.ts';
 import { listSnapshots, runsNamedIn } from '../../../../engine/snapshot/snapshot.ts';
-import { mergeRuns } from '../../../../engine/snapshot/spilling.ts';
+import { mergeRuns, written } from '../../../../engine/snapshot/spilling.ts';
+import { ANY_COMMAND, COMMAND } from '../../../../shared/wire/commands.ts';
 import { Progress } from '../../../../shared/wire/progress.ts';
 import { engineWith } from '../../../support/engine.ts';
 import { flipByte, JournaledShard } from '../../../support/journaledShard.ts';
 import { TEST_KEY } from '../../../support/journalKey.ts';
+import { seededRandom } from '../../../support/random.ts';
+import { seedOr } from '../../../support/seeds.ts';
 
 const PAGE = 4096;
+const SEED = seedOr(56);
 const noPause = (): void => undefined;
 
 /** A shard all of whose first orders are in runs, the accounts of all orders, and the names of the runs. */
@@ -47,6 +56,22 @@ function mend({ shard, place, hashes, named }: Spilled) {
   } finally {
     reader.close();
   }
+}
+
+/** A journal that was trimmed, and still has these orders. */
+function readerOf(orders: readonly Uint32Array[]): JournalReader {
+  const { PLACE } = COMMAND;
+  const visitWhole = (_range: object, visit: (record: JournalRecord) => void): void => {
+    for (const entry of orders) {
+      const words = new Uint32Array(PLACE.WORDS);
+      words[ANY_COMMAND.type] = PLACE.TYPE;
+      words[ANY_COMMAND.account] = accountIn(entry[4]!);
+      words[ANY_COMMAND.market] = marketIn(entry[4]!, entry[5]!);
+      words.set(entry.subarray(0, 4), PLACE.hash);
+      visit({ command: { words, word: 0 } } as JournalRecord);
+    }
+  };
+  return { facts: () => ({ firstSequence: 2 }), visitWhole } as unknown as JournalReader;
 }
 
 /** Damages the first page of entries of every run. */
@@ -97,6 +122,38 @@ describe('a damaged run of hashes', () => {
     const runs = opened(one, named);
     for (const { hash, account } of one.all) assert.ok([account, UNREADABLE].includes(runs.accountOf(hash, 0)));
     runs.close();
+    one.shard.close();
+  });
+
+  it('is not made anew where an order of another run only looks like one that the journal has no more', () => {
+    const one = spilled();
+    const { place } = one;
+    const [first] = one.named.runs;
+    const run = HashRun.open(place, first!);
+    run.load(Number.MAX_SAFE_INTEGER);
+    const lost = [...run.entries()].map(([words, entry]) => words.slice(entry, entry + ENTRY_WORDS));
+    run.close();
+    damageAll(one);
+    const damaged = HashRun.open(place, first!);
+    damaged.load(Number.MAX_SAFE_INTEGER);
+    assert.equal([...damaged.intactEntries()].length, 0, 'all of the run is on one page');
+    const missing = damaged.lostEntries(lost[0]!, 0).next().value;
+    // The hash of another order that the filter takes for the missing one.
+    const random = seededRandom(SEED);
+    const other = lost[0]!.slice();
+    for (let tries = 0; ; tries++) {
+      assert.ok(tries < 5_000_000, 'the filter has few bits');
+      for (let word = 0; word < 4; word++) other[word] = Math.floor(random() * 2 ** 32);
+      other[0] = (first!.slice << SLICE_SHIFT) | (other[0]! & (2 ** SLICE_SHIFT - 1));
+      if ([...damaged.lostEntries(other, 0)].includes(missing!)) break;
+    }
+    damaged.close();
+    const ofOther = written(place, first!.slice, 1, (add) => add(other, 0))!;
+    const named = { through: one.named.through, runs: [first!, ofOther] };
+    const after = (orders: Uint32Array[]) =>
+      mendRuns(place, named, { reader: readerOf(orders), retention: one.hashes.retention }, noPause);
+    assert.deepEqual(after([...lost.slice(1), other]).beyond, [first!.id]);
+    assert.deepEqual(after([...lost, other]).beyond, []);
     one.shard.close();
   });
 
