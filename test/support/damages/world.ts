@@ -19,11 +19,8 @@ import { framesOf } from './places.ts';
 import { fillRamp } from './rampWorld.ts';
 import { readable } from './readable.ts';
 
-/**
- * A stop makes a snapshot of every record. With the usual settings no snapshot is due while trading, so its moment
- * would be random.
- */
-const SNAPSHOT_AT_STOP = { SNAPSHOT_EVERY: '1' };
+/** With the usual settings no snapshot is due while trading, so its moment would be random. */
+const SNAPSHOT_OF_EACH_ROW = { SNAPSHOT_EVERY: '1' };
 const ROUNDS = 60;
 /** Records whose private frames the read model may still have. */
 const MOST_KEPT = 4;
@@ -113,17 +110,16 @@ function movementsIn(control: string, withLog: boolean): number {
 }
 
 /**
- * For a running exchange: kills it, then stops it in order with a snapshot of its end, so that everything is in the
- * files. A stop waits for its snapshot only so long: beside a busy neighbour it may need another one.
+ * For a running exchange: kills it, then ends it with a snapshot of its end, so that everything is in the files. The
+ * snapshot is awaited while the exchange runs: a stop waits for one only so long, and beside busy neighbours a thread
+ * that steps back for others has not even begun by then.
  */
 async function endWithSnapshot(server: TestServer): Promise<void> {
   const before = snapshotsIn(server.dataDir);
   await server.kill();
-  await eventually('a snapshot', async () => {
-    await startAsNobody(server, SNAPSHOT_AT_STOP);
-    await server.stop();
-    return snapshotsIn(server.dataDir) > before;
-  });
+  await startAsNobody(server, SNAPSHOT_OF_EACH_ROW);
+  await eventually('a snapshot', async () => snapshotsIn(server.dataDir) > before);
+  await server.stop();
   emptyLogs(server.dataDir);
 }
 
