@@ -17,7 +17,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
  * Several times the duration of the longest file: a file that hangs, for example because it leaves something open,
  * fails then.
  */
-export const FILE_LIMIT_MS = 15 * 60_000;
+export const FILE_LIMIT_MS = 20 * 60_000;
 /** Three for each processor of a small machine: most files wait for a server, or for a thread, half of the time. */
 export const PROCESSES = 6;
 /** Long files wait more than they compute: for leases, blocks and alerts. */

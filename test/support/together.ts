@@ -25,7 +25,9 @@ import { Random } from './random.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** On a chain a process waits for blocks most of the time. */
 const API_GROUPS = isOnChain ? 4 : 2;
-const OWN_GROUPS = 4;
+const OWN_GROUPS = 6;
+/** One group for each of these folders ran for more than a file may, beside five others on two slow processors. */
+const UNIT_GROUPS = 3;
 const CHAIN_GROUPS = 2;
 const LONG_BROWSER_GROUPS = 2;
 /** The reason that a test has for being skipped in the suite: a process of its own would do nothing else. */
@@ -47,10 +49,10 @@ const ALONE = new Set([
 
 /** By the name of the entry. The longest groups begin first, so that none of them is left alone at the end. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  engine: filesIn('test/unit/engine/**/*.test.ts').filter(isShort),
-  gateway: filesIn('test/unit/gateway/**/*.test.ts').filter(isShort),
   ...dealtOut('own', OWN_GROUPS, serverFiles(false)),
   ...dealtOut('api', API_GROUPS, serverFiles(true)),
+  ...dealtOut('engine', UNIT_GROUPS, filesIn('test/unit/engine/**/*.test.ts').filter(isShort)),
+  ...dealtOut('gateway', UNIT_GROUPS, filesIn('test/unit/gateway/**/*.test.ts').filter(isShort)),
   ...dealtOut('chain', CHAIN_GROUPS, contractFiles()),
   browser: filesIn('test/browser/*.test.ts').filter(isShort),
   ...dealtOut('longBrowser', LONG_BROWSER_GROUPS, filesIn('test/browser/*.test.ts').filter(isLong)),

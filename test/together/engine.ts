@@ -1,4 +1,0 @@
-/** The unit tests of engine in one process (support/together.ts). */
-import { runTogether } from '../support/together.ts';
-
-await runTogether('engine');
