@@ -23,6 +23,7 @@ const BENCHES = [
   'resolution',
   'settlement',
   'snapshots',
+  'snapshotCosts',
   'ring',
   'journal',
   'replication',

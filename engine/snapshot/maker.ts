@@ -15,7 +15,7 @@
  *                removed after the last snapshot that names them (spilling.ts).
  *   SNAPMAKER-6  A damaged run is made anew, or left as it is: no later one hides what it lacks (mending.ts).
  */
-import { rmSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
 import { assert } from '../../shared/base/assert.ts';
 import { Progress } from '../../shared/wire/progress.ts';
 import { type MakerNews, rowsDue } from '../../shared/wire/snapshotsDue.ts';
@@ -65,8 +65,8 @@ export class SnapshotMaker {
   readonly #mendedAt: number[];
   /** Ids of runs that are damaged and cannot be made anew: they are not merged. */
   readonly #damaged = new Set<string>();
-  /** By shard: the sequence number of its newest snapshot. */
-  readonly #newest: number[];
+  /** By shard: the sequence number and the size of its newest snapshot, 0 if it has none. */
+  readonly #newest: { readonly sequence: number; readonly bytes: number }[];
 
   /** @param pause given by tests only: they end the thread in it. */
   constructor(
@@ -79,7 +79,7 @@ export class SnapshotMaker {
     this.#report = report;
     this.#mendedAt = options.journalPaths.map(() => 0);
     this.#progress = new Progress(options.progress);
-    this.#newest = options.journalPaths.map((_, shard) => listSnapshots(options.directory, shard)[0]?.sequence ?? 0);
+    this.#newest = options.journalPaths.map((_, shard) => sizeOf(listSnapshots(options.directory, shard)[0]));
   }
 
   /**
@@ -88,10 +88,11 @@ export class SnapshotMaker {
    */
   makeDue(isStopping: boolean): void {
     const { journalPaths, everyRecords } = this.#options;
-    const due = rowsDue(everyRecords, isStopping);
     for (let shard = 0; shard < journalPaths.length; shard++) {
+      const { sequence, bytes } = this.#newest[shard];
+      const due = rowsDue(everyRecords, bytes, isStopping);
       const isHurt = this.#progress.damages(shard) > this.#mendedAt[shard];
-      const fresh = this.#progress.committed(shard) - this.#newest[shard];
+      const fresh = this.#progress.committed(shard) - sequence;
       if (fresh >= due || (isHurt && fresh > 0)) this.#make(shard, isStopping);
     }
   }
@@ -112,7 +113,7 @@ export class SnapshotMaker {
     const { engine, head } = base;
     const file = saveSnapshot(directory, shard, { state: engine.state, nowMs: engine.nowMs, head }, key);
     loadSnapshot(file, shard, makeReplica().state, key);
-    this.#newest[shard] = file.sequence;
+    this.#newest[shard] = sizeOf(file);
 
     const { kept, base: start } = keptSnapshots(listSnapshots(directory, shard), keepRecords);
     const [, older] = kept;
@@ -217,6 +218,10 @@ export function keptSnapshots(
     last = file.sequence;
   }
   return { kept: files.filter((file) => kept.has(file)), base };
+}
+
+function sizeOf(file: SnapshotFile | undefined): { readonly sequence: number; readonly bytes: number } {
+  return file === undefined ? { sequence: 0, bytes: 0 } : { sequence: file.sequence, bytes: statSync(file.path).size };
 }
 
 function replayTo(

@@ -31,8 +31,8 @@ const SLICES = 2 ** (32 - SLICE_SHIFT);
 const RATIO = 4;
 /** Hashes that the merges before one snapshot may write; the last merge may exceed it. */
 const MOST_MERGED = 1 << 22;
-/** Once there are runs, snapshots write at most this many hashes, again and again. */
-const FEW = 1 << 16;
+/** Snapshots write about this many hashes at most, again and again: 13 MB. */
+const FEW = 1 << 19;
 /** Hashes between two pauses. */
 const STRIDE = 1 << 15;
 /** Of an entry's position, in a sort key below the bits of its hash. */
@@ -41,10 +41,10 @@ const POSITION = 2 ** 26;
 /** Lets others have the processor; the snapshot thread may end in it. */
 export type Pause = () => void;
 
-/** Moves the hashes in memory into runs, if there are more than `most` or few would be written again and again. */
+/** Moves the hashes in memory into runs, if there are more than `most` or FEW. */
 export function spillIfDue(place: RunPlace, hashes: AcceptedHashes, through: number, most: number, pause: Pause): void {
   const { named } = hashes.spilled;
-  if (hashes.size < (named.runs.length === 0 ? most : Math.min(most, FEW))) return;
+  if (hashes.size < Math.min(most, FEW)) return;
   const added: RunName[] = [];
   for (let slice = 0; slice < SLICES; slice++) {
     const run = writeSlice(place, hashes, slice);
