@@ -24,6 +24,7 @@ import { describe, readOpeningState } from '../projector/openingState.ts';
 import { BATCH_RECORDS, Projector } from '../projector/projector.ts';
 import { Cursors, HistoryStarts } from '../projector/readDb.ts';
 import { differencesFromState } from '../projector/stateCheck.ts';
+import { hasPresentForm } from '../projector/upgrade.ts';
 import { AdminError, type ShardFile } from './directory.ts';
 import { differencesFromSigned } from './orderRows.ts';
 import { stateAfter } from './replica.ts';
@@ -199,6 +200,7 @@ function check(path: string, files: readonly ShardFile[], print: Print): string[
   return withDatabase(path, (db) => {
     const damage = damageOf(db);
     if (damage !== null) return [damage];
+    if (!hasPresentForm(db)) return ['its tables are not those of this version'];
     const cursors = new Cursors(db);
     return files.flatMap((file) => {
       const { shard } = file;

@@ -17,6 +17,8 @@ export function copyDatabase(db: Database.Database, to: string, check?: (part: s
   const part = `${to}.part`;
   rmSync(part, { force: true });
   try {
+    // A copy can give pages back (freePages.ts), also where its source is too old for that.
+    db.pragma('auto_vacuum = INCREMENTAL');
     db.prepare('VACUUM INTO ?').run(part);
     check?.(part);
     syncFile(part);

@@ -8,6 +8,7 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { NICE_FOLLOWER, stepBack } from '../../shared/base/background.ts';
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import { accessProblem } from '../../shared/base/fileAccess.ts';
+import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { setAside } from '../../shared/base/setAside.ts';
 import { errorMessage } from '../../shared/base/thrown.ts';
 import type { ProjectorMessage, ProjectorPort } from '../../shared/wire/projectorThread.ts';
@@ -18,6 +19,7 @@ import type { CatalogSource } from './catalog.ts';
 import { USUAL_PACE } from './orderArchive.ts';
 import type { OnDifference } from './positions.ts';
 import { BATCH_RECORDS, Projector } from './projector.ts';
+import { givesPagesBack } from './readDb.ts';
 
 /** Bounds the effect of a lost wake-up. */
 const LONGEST_SLEEP_MS = 1000;
@@ -40,6 +42,9 @@ const ROOM_LOOK_MS = 250;
 const ARCHIVE_BYTES = 256 << 20;
 /** The pause after a file of the archive could not be written or read. */
 const ARCHIVE_RETRY_MS = 60_000;
+const KEEPS_PAGES =
+  'read.db is of an older version: the space of rows that leave it is used again, but is returned to the system only ' +
+  'by a copy of it (projections backup, then projections rebuild --from)';
 
 stepBack(NICE_FOLLOWER);
 const options: ProjectorOptions & ProjectorPort = workerData;
@@ -60,6 +65,7 @@ if (options.makesAnew) setAside(options.readDbPath);
 try {
   const projector = new Projector(keyed, catalog, onDifference, openingState?.readOpeningState, onMadeAnew);
   say({ refused: null });
+  sayIfPagesStay();
   await follow(projector);
 } catch (error) {
   const refused = accessProblem(options.readDbPath, error);
@@ -67,6 +73,12 @@ try {
   // The next run rebuilds it. The queries keep using the damaged file until that run has opened its own.
   if (isDamaged(error)) setAside(options.readDbPath);
   throw error;
+}
+
+function sayIfPagesStay(): void {
+  const db = openDatabase(options.readDbPath, { readonly: true });
+  if (!givesPagesBack(db)) say({ news: KEEPS_PAGES });
+  db.close();
 }
 
 async function follow(projector: Projector): Promise<never> {

@@ -37,6 +37,7 @@ import { NEVER_FILLED, ORDERS } from '../../shared/tables/orders.ts';
 import { insert, type NewRowOf, type RowOf } from '../../shared/tables/table.ts';
 import { archiveFiles, hashOf } from './archiveFiles.ts';
 import { syncFile } from './databaseCopy.ts';
+import { givePagesBack } from './freePages.ts';
 import type { OpenOrder } from './orderPool.ts';
 import type { RecordContext } from './orders.ts';
 
@@ -129,6 +130,7 @@ export class OrderArchive {
    * @returns false if there is nothing to do before a later time
    */
   step(nowMs: number, pace: ArchivePace): boolean {
+    if (this.#steps === null && givePagesBack(this.#db)) return true;
     try {
       this.#steps ??= this.#next(nowMs, pace);
       if (this.#steps === null) return false;

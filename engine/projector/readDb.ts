@@ -8,6 +8,7 @@ import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { freeName } from '../../shared/base/freeName.ts';
 import { openDatabase, setUserVersion, userVersion } from '../../shared/base/openDatabase.ts';
+import { preparedValue } from '../../shared/base/prepared.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { CURSORS } from '../../shared/tables/cursors.ts';
 import { HISTORY_STARTS } from '../../shared/tables/historyStarts.ts';
@@ -25,6 +26,8 @@ const CHECKPOINT_PAGES = 16_000;
 const PAGE_BYTES = 4096;
 /** Indexes with keys in random order change most of their pages again and again once there are millions of orders. */
 const CACHE_KIB = 256 * 1024;
+/** Of `auto_vacuum`: pages without rows can be given back to the system (freePages.ts). */
+const INCREMENTAL = 2;
 
 /** Copies a file that is about to be emptied although the journals do not have all its history any more. */
 export function keepReplaced(db: Database.Database): void {
@@ -34,6 +37,8 @@ export function keepReplaced(db: Database.Database): void {
 /** @param areTrimmed the journals are not all there: a file of another version is brought up, if that is possible. */
 export function openReadDb(path: string, areTrimmed: boolean): Database.Database {
   const db = openDatabase(path);
+  // A file that has tables keeps the mode that it has.
+  db.pragma('auto_vacuum = INCREMENTAL');
   const mode = db.pragma('journal_mode = WAL', { simple: true });
   assert(mode === 'wal', 'read model: queries read while the projector writes');
   // A power cut may lose the last transactions: rows and cursor alike, so they are read from the journal again.
@@ -68,6 +73,13 @@ export function clearReadDb(db: Database.Database): void {
     db.exec(READ_DB_SCHEMA);
     setUserVersion(db, READ_DB_VERSION);
   }).immediate();
+  // Only VACUUM changes the mode of a file that has tables. Of one without rows it takes a moment.
+  if (!givesPagesBack(db)) db.exec('VACUUM');
+}
+
+/** False for a file that an older version made. A copy of it gives pages back (databaseCopy.ts). */
+export function givesPagesBack(db: Database.Database): boolean {
+  return preparedValue<[], number>(db, 'PRAGMA auto_vacuum').get() === INCREMENTAL;
 }
 
 function dropAll(db: Database.Database, condition: string): void {

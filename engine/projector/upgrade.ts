@@ -29,7 +29,7 @@ export function upgradeReadDb(db: Database.Database, from: number, steps = READ_
       for (const { name, schema } of READ_DB_TABLES) if (!known.has(name)) db.exec(schema);
       for (const step of due) db.exec(step);
       setUserVersion(db, READ_DB_VERSION);
-      if (formOf(db) !== presentForm()) throw new NotTheSame();
+      if (!hasPresentForm(db)) throw new NotTheSame();
     }).immediate();
     return true;
   } catch (error) {
@@ -38,13 +38,14 @@ export function upgradeReadDb(db: Database.Database, from: number, steps = READ_
   }
 }
 
-function presentForm(): string {
-  const db = new Database(':memory:');
+/** True if the tables, columns and indexes are those of a file that is made now. */
+export function hasPresentForm(db: Database.Database): boolean {
+  const present = new Database(':memory:');
   try {
-    db.exec(READ_DB_SCHEMA);
-    return formOf(db);
+    present.exec(READ_DB_SCHEMA);
+    return formOf(db) === formOf(present);
   } finally {
-    db.close();
+    present.close();
   }
 }
 

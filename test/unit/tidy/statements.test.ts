@@ -18,9 +18,10 @@ const ONCE: Readonly<Record<string, readonly string[]>> = {
   // When a shard, the projector or a store opens its file; each is called by the constructor.
   'engine/journal/file.ts': ['requireSqlite', 'requireShard', 'requireWholeLog'],
   'engine/journal/journal.ts': ['replay'],
+  'engine/projector/main.ts': ['sayIfPagesStay'],
   'engine/projector/orders.ts': ['#restore'],
   'engine/projector/readDb.ts': ['dropAll'],
-  'engine/projector/upgrade.ts': ['presentForm', 'formOf', 'names'],
+  'engine/projector/upgrade.ts': ['hasPresentForm', 'formOf', 'names'],
   'engine/settlement/settlementDb.ts': ['emptySettlementDb', 'readSettlementDb'],
   'gateway/shardlink/answerDb.ts': ['requireWhole'],
   'gateway/account/activityWalksQueries.ts': ['along'],

@@ -1,6 +1,6 @@
 /** Orders that never filled move from read.db to the archive, and every order stays in exactly one of the two. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
 import Database from 'better-sqlite3';
@@ -231,6 +231,32 @@ describe(`the archive of orders (seed ${SEED})`, () => {
     assert.equal(takenBy(0, 2) + takenBy(1, 2), archived);
     assert.equal(takenBy(0, 1), archived, 'of a shard that is no more too');
     assert.equal(takenBy(1, 3), takenBy(1, 2));
+  });
+
+  it('returns the space of rows that have left read.db to the system, in steps that bound its log', () => {
+    const rig = rigOf();
+    rig.trade(10);
+    rig.project();
+    const filler = new Database(rig.readDbPath);
+    filler.exec(`
+      CREATE TABLE filler AS WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 32000)
+        SELECT n, randomblob(1000) AS data FROM n;
+      CREATE INDEX filler_n ON filler (data);
+      DELETE FROM filler WHERE n % 16 > 0`);
+    filler.close();
+    const beforeBytes = statSync(rig.readDbPath).size;
+    const projector = rig.projector();
+    projector.step(true);
+    let steps = 0;
+    for (; projector.archive(SMALL_PACE); steps++) {
+      assert.ok(statSync(`${rig.readDbPath}-wal`).size < 80 << 20, 'the log stays below its bound');
+    }
+    assert.ok(steps > 10, `${steps} steps`);
+    projector.close();
+    const afterBytes = statSync(rig.readDbPath).size;
+    assert.ok(afterBytes < beforeBytes / 2, `${beforeBytes} bytes before, ${afterBytes} after`);
+    const [problem] = rig.read((db) => db.pragma('integrity_check') as { integrity_check: string }[]);
+    assert.equal(problem.integrity_check, 'ok');
   });
 
   it('is made anew with the read.db, where the journals are whole', () => {
