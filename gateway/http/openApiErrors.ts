@@ -153,10 +153,8 @@ function responseOf(status: number | 'default', keys: readonly ErrorKey[]): Docu
   // Beside the reference: which of the codes of the whole interface these are.
   const schema = { $ref: `#/components/schemas/${ERROR_NAME}`, properties: { code: { enum: codes } } };
   return {
-    // A row without a code has that of the row before it.
-    description: rows
-      .map(({ code, message }, index) => (code === rows[index - 1]?.code ? message : `${code}: ${message}`))
-      .join(' · '),
+    // In the order of their codes, which the schema has.
+    description: rows.map(({ message }) => message).join(' · '),
     ...(headers === undefined ? {} : { headers: Object.fromEntries(headers) }),
     content: { 'application/json': { schema } },
   };

@@ -3,11 +3,12 @@
  * the error table: the refusals of the stages from access, limit and flags, those of the handler from its list, the
  * examples from those of the single fields.
  */
-
+import { isDeepStrictEqual } from 'node:util';
 import { exampleOf } from '../../shared/api/example.ts';
 import type { JsonSchema } from '../../shared/api/schema.ts';
 import { LIMIT_CLASSES, type Limit, TIER_LIMITS } from '../base/classes.ts';
 import { SESSION_SCOPES } from '../base/scopes.ts';
+import { AnswerResponses, JSON_TYPE } from './openApiAnswers.ts';
 import { ERROR_SCHEMAS, ErrorResponses } from './openApiErrors.ts';
 import { SharedParameters } from './openApiParameters.ts';
 import { BEARER_SCHEMES, KEY_SCHEMES } from './securitySchemes.ts';
@@ -21,11 +22,11 @@ export type NamedSchemas = ReadonlyMap<JsonSchema, string>;
 type Writers = {
   readonly schemas: SchemaWriter;
   readonly errors: ErrorResponses;
+  readonly answers: AnswerResponses;
   readonly parameters: SharedParameters;
 };
 type Document = Readonly<Record<string, unknown>>;
 
-const JSON_TYPE = 'application/json';
 /** RULES.md 4.6. */
 const TIERS = Object.fromEntries(
   Object.entries(TIER_LIMITS).map(([tier, { requests, windowSec }]) => [tier, { requests, window_seconds: windowSec }]),
@@ -90,7 +91,8 @@ const BY_ACCOUNTS = [...withKey(['read:account']), { session: ['read:account'] }
 export function* openApiPieces(routes: readonly FullSpec[], named: NamedSchemas): Generator<string> {
   const schemas = new SchemaWriter(named);
   const parameters = new SharedParameters(routes, (name, schema) => schemas.member(name, schema));
-  const writers = { schemas, errors: new ErrorResponses(), parameters };
+  const answers = new AnswerResponses(routes, (schema) => schemas.write(schema));
+  const writers = { schemas, errors: new ErrorResponses(), answers, parameters };
   const head = {
     openapi: '3.1.0',
     info: INFO,
@@ -111,7 +113,7 @@ export function* openApiPieces(routes: readonly FullSpec[], named: NamedSchemas)
   const securitySchemes = { ...KEY_SCHEMES, ...BEARER_SCHEMES };
   const components = {
     schemas: { ...schemas.components(), ...ERROR_SCHEMAS },
-    responses: writers.errors.components(),
+    responses: { ...answers.components(), ...writers.errors.components() },
     parameters: parameters.components(),
     securitySchemes,
     headers: HEADERS,
@@ -194,7 +196,7 @@ function operationOf(route: FullSpec, writers: Writers): Document {
     ...securityOf(route),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: requestBody(route, body, writers.schemas) }),
-    responses: responsesOf(route, writers),
+    responses: { ...writers.errors.of(route), ...writers.answers.of(route) },
   };
 }
 
@@ -203,13 +205,8 @@ function operationOf(route: FullSpec, writers: Writers): Document {
  * administrator is not counted, and the scheme of tokens says how wrong ones are.
  */
 function limitOf(route: FullSpec): Document {
-  const limit: Limit | null = LIMIT_CLASSES[route.limit];
   if (route.limit === UNLISTED) return {};
-  if (limit === null) return { 'x-rate-limit': null };
-  if (isForOperators(route)) return { 'x-rate-limit': route.limit };
-  const whose = route.access === 'public' ? 'Without a key' : 'With a session';
-  const description = `${whose}: ${limit.requests} in ${limit.windowSec} s.`;
-  return { description, 'x-rate-limit': route.limit };
+  return { 'x-rate-limit': LIMIT_CLASSES[route.limit] === null ? null : route.limit };
 }
 
 /** Nothing for an operation that has what the whole document says. */
@@ -222,7 +219,8 @@ function securityOf(route: FullSpec): Document {
   const scopes = [access === 'authenticated' ? 'manage:account' : access];
   const isOfSessions = (rightsOf(route).sessionScope & SESSION_SCOPES) !== 0;
   const session = { session: route.sessionScope === undefined ? scopes : [route.sessionScope] };
-  return { security: isOfSessions ? [...withKey(scopes), session] : withKey(scopes) };
+  const security = isOfSessions ? [...withKey(scopes), session] : withKey(scopes);
+  return isDeepStrictEqual(security, BY_ACCOUNTS) ? {} : { security };
 }
 
 function withKey(scopes: readonly string[]): readonly Document[] {
@@ -241,17 +239,4 @@ function requestBody(route: FullSpec, body: JsonSchema, writer: SchemaWriter): D
 function isOfAllMembers({ type, required, properties = {} }: JsonSchema): boolean {
   if (type !== 'object') return false;
   return required === undefined || required.length === Object.keys(properties).length;
-}
-
-function responsesOf(route: FullSpec, { schemas: writer, errors }: Writers): Document {
-  const responses: Record<string, unknown> = {};
-  for (const [status, schema] of Object.entries(route.answers)) {
-    const contentType = route.contentType ?? JSON_TYPE;
-    const isEmpty = Object.keys(schema).length === 0;
-    const content = { [contentType]: { schema: writer.write(schema) } };
-    const name = status === '302' ? 'Location' : route.hasEntityTag ? 'ETag' : null;
-    const headers = name === null ? {} : { headers: { [name]: { $ref: `#/components/headers/${name}` } } };
-    responses[status] = { description: 'OK', ...headers, ...(isEmpty ? {} : { content }) };
-  }
-  return { ...errors.of(route), ...responses };
 }

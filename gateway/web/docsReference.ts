@@ -131,7 +131,7 @@ ${operations.map((operation) => this.#operation(operation)).join('\n')}`;
   #errors(errors: readonly (readonly [string, Json])[]): string {
     const rows = errors.map(([status, response]) => {
       const links = codesOf(response)!.map((code) => `<a href="${this.#errorPlace(code)}"><code>${code}</code></a>`);
-      return [status === 'default' ? '413, 500' : status, links.join(' '), escaped(messagesOf(response.description))];
+      return [status === 'default' ? '413, 500' : status, links.join(' '), escaped(response.description)];
     });
     return `<details><summary>Errors</summary>${table(['HTTP', 'Codes', 'Messages'], rows)}</details>`;
   }
@@ -181,11 +181,6 @@ function parametersOf({ parameters }: Json): string {
     return [`<code>${escaped(name)}</code>${mark}`, place, typeOf(schema), about];
   });
   return `<h3>Parameters</h3>${table(['Name', 'In', 'Type', 'About'], rows)}`;
-}
-
-/** Removes the codes, which stand beside the text, from `CODE: message · CODE: message`. */
-function messagesOf(description: string): string {
-  return description.replaceAll(/(^|· )[A-Z_]+: /g, '$1');
 }
 
 /** For a schema without members: its type, and the words or the format of its values. */

@@ -14,7 +14,7 @@ const PACKAGE = fileURLToPath(new URL('../../../shared/client/python/open_predic
 
 /** Contents by path. */
 export async function pythonFiles(): Promise<Map<string, string>> {
-  const document = JSON.parse(String(await openApiText(routeTable(anything))()));
+  const document = withAnswers(JSON.parse(String(await openApiText(routeTable(anything))())));
   const files = new Map([
     [`${PACKAGE}error_codes.py`, errorCodes()],
     [`${PACKAGE}signed_fields.py`, signedFields()],
@@ -23,6 +23,23 @@ export async function pythonFiles(): Promise<Map<string, string>> {
   for (const [name, text] of modelFiles(document, { ...ANSWERS, ...answersOf(document) }))
     files.set(`${PACKAGE}models/${name}`, text);
   return files;
+}
+
+type WithResponses = { readonly responses: Record<string, { readonly $ref?: string }> };
+
+/** Operations that share an answer have it as if it was theirs alone. */
+// biome-ignore lint/suspicious/noExplicitAny: the document is read as it is
+function withAnswers(document: any): any {
+  const { responses } = document.components;
+  const operations = Object.values<Record<string, WithResponses>>(document.paths).flatMap((path) =>
+    Object.values(path),
+  );
+  for (const operation of operations) {
+    for (const [status, { $ref }] of Object.entries(operation.responses))
+      if (status.startsWith('2') && $ref !== undefined)
+        operation.responses[status] = responses[$ref.split('/').at(-1)!];
+  }
+  return document;
 }
 
 /** The files of the models that are there. */

@@ -51,10 +51,9 @@ test('an operation has everything that its route declares', () => {
   assert.deepEqual(document.servers, [{ url: '/' }]);
   assert.deepEqual([get.operationId, post.operationId], ['getIt', 'postIt']);
   assert.deepEqual([post.tags, post.summary], [['orders'], 'POST /v1/orders/:hash/amend-it']);
-  assert.equal(post.description, 'With a session: 10 in 1 s.');
   assert.equal(post['x-rate-limit'], 'placeOrder');
   assert.deepEqual(document['x-rate-limits'].placeOrder, { requests: 10, window_seconds: 1, keys: 'by tier' });
-  assert.deepEqual(['description' in get, get['x-rate-limit']], [false, null]);
+  assert.equal(get['x-rate-limit'], null);
   assert.deepEqual(
     document.tags.map(({ name }: Json) => name),
     ['orders'],
@@ -104,10 +103,10 @@ test('operations refer to what they answer to a refused request, which is in the
   const alone = documentOf({ ...PLACE, answers: { 503: NAMED } });
   assert.ok(!('PostItUnavailable' in alone.components.responses), 'which is not written then');
   const { OrderNotFound: missing, Limited: limited, TradingTimeoutActive: locked } = components.responses;
-  assert.equal(missing.description, 'NOT_FOUND: order not found');
+  assert.equal(missing.description, 'order not found');
   const { schema } = missing.content['application/json'];
   assert.deepEqual(schema, { $ref: '#/components/schemas/Error', properties: { code: { enum: ['NOT_FOUND'] } } });
-  assert.match(components.responses.Unauthorized.description, /^UNAUTHORIZED: missing [^:]*signing version · API_KEY_/);
+  assert.match(components.responses.Unauthorized.description, /^missing [^:]*signing version · /);
   assert.deepEqual(
     [missing, locked, limited].map(({ headers = {} }) => Object.keys(headers).length),
     [0, 1, 6],
@@ -205,16 +204,32 @@ test('an answer that is no JSON has its type; formats of this interface are patt
 test('a limit says whom it counts: an address, an account, or keys in the same way (RULES.md 4.6)', () => {
   const limit = (route: FullSpec): Json => Object.values<Json>(documentOf(route).paths)[0][route.method.toLowerCase()];
   const open = limit(spec('GET', '/v1/a', 'public', { limit: 'market' }));
-  assert.equal(open.description, 'Without a key: 200 in 60 s.');
   assert.equal(open['x-rate-limit'], 'market');
-  assert.equal(limit(PLACE).description, 'With a session: 10 in 1 s.');
-  const { 'x-rate-limits': all } = documentOf();
+  const { 'x-rate-limits': all, info } = documentOf();
+  assert.match(info.description, /counts sessions by account, requests without a key and wrong tokens by address/);
+  assert.deepEqual([all.market.requests, all.market.window_seconds], [200, 60]);
+  assert.deepEqual([all.placeOrder.requests, all.placeOrder.window_seconds], [10, 1]);
   assert.deepEqual([all.heartbeat.keys, all.market.keys], ['the same', 'by tier']);
   assert.deepEqual(all.unlisted, { requests: 30, window_seconds: 60, keys: 'by tier' });
   const usual = limit(spec('GET', '/v1/a', 'public', { limit: 'unlisted' }));
-  assert.deepEqual(['description' in usual, 'x-rate-limit' in usual], [false, false], 'it has that of most');
+  assert.equal('x-rate-limit' in usual, false, 'it has that of most');
   const admin = limit(spec('POST', '/admin/a', 'treasury', { limit: 'createMarket' }));
-  assert.deepEqual([admin.description, admin['x-rate-limit']], [undefined, 'createMarket'], 'its token is not counted');
+  assert.equal(admin['x-rate-limit'], 'createMarket');
+});
+
+test('operations that answer the same share it, under the name of its schema', () => {
+  const shows = (path: string, schema: JsonSchema): FullSpec =>
+    spec('GET', path, 'public', { answers: { 200: schema } });
+  const lines = { type: 'array', items: NAMED } as const;
+  const { components, paths } = documentOf(
+    ...[shows('/v1/a', NAMED), shows('/v1/b', NAMED)],
+    ...[shows('/v1/c', lines), shows('/v1/d', lines)],
+  );
+  for (const path of ['/v1/a', '/v1/b'])
+    assert.deepEqual(paths[path].get.responses[200], { $ref: '#/components/responses/Named' });
+  const schema = { $ref: '#/components/schemas/Named' };
+  assert.deepEqual(components.responses.Named, { description: 'OK', content: { 'application/json': { schema } } });
+  assert.ok('content' in paths['/v1/c'].get.responses[200], 'what has no name stands where it is answered');
 });
 
 test('numbers say their unit, also in a schema with a name', () => {
@@ -246,6 +261,7 @@ test('the schemes of an operation are those that open it', () => {
   const mass = spec('DELETE', '/v1/a', 'trade:bulk', { sessionScope: 'trade:orders' });
   assert.deepEqual(security(mass), [...byKey('trade:bulk'), { session: ['trade:orders'] }]);
   assert.equal(security(spec('GET', '/v1/a', 'authenticated')), undefined, 'as the whole document says');
+  assert.equal(security(spec('GET', '/v1/a', 'read:account')), undefined, 'likewise');
   assert.deepEqual(documentOf().security, signed('read:account'));
   assert.deepEqual(security(spec('POST', '/v1/a', 'authenticated')), signed('manage:account'));
   assert.deepEqual(security(spec('GET', '/v1/a', 'public')), []);
