@@ -18,9 +18,11 @@ import {
 } from '../../shared/wire/commands.ts';
 import { decodeEvents, type Event, type EventOf } from '../../shared/wire/events.ts';
 import type { JournalRecord } from '../journal/journalRecord.ts';
-import type { MarketBooks, OpenOrder, Purse } from './books.ts';
+import { type MarketBooks, type OpenOrder, type Purse, purseOf, type SetBooks } from './books.ts';
 import { AdminError } from './directory.ts';
+import * as sets from './setAccounting.ts';
 import { limitAndLotsOf } from './signedOrder.ts';
+import { unwindFill } from './unwoundFill.ts';
 
 /** A deposit or withdrawal, and the record that carried it out. */
 export type JournaledMovement = {
@@ -36,6 +38,8 @@ const PPM = 1_000_000n;
 export class Accounting {
   readonly usdc = new Map<number, Purse>();
   readonly markets = new Map<number, MarketBooks>();
+  /** By 1 + the index of the first market. */
+  readonly sets = new Map<number, SetBooks>();
   /** Open orders by the slot that events name. */
   readonly orders = new Map<number, OpenOrder>();
   /** Deposits and withdrawals, by the hexadecimal digits of their name. */
@@ -60,8 +64,11 @@ export class Accounting {
     this.#incoming = null;
     const { name } = this.#command(decodeCommand(command.words, command.word));
     const decoded = decodeEvents(events.words, events.word, events.end);
-    if (name === 'SETTLE' || name === 'STEP') this.#payHolders(decoded);
+    sets.takeOverExcess(this, decoded);
+    if (sets.PAYING.includes(name)) this.#payHolders(decoded);
     for (const event of decoded) this.#event(event);
+    for (const [first, excess] of sets.excessesIn(decoded))
+      this.#same(`excess of the set of market ${first}`, excess, sets.setOf(this, first).excess);
   }
 
   purse(account: number): Purse {
@@ -106,7 +113,7 @@ export class Accounting {
         this.#funds(command);
         break;
       case 'MARKET_OPEN':
-        this.#open(market, command.ticksPerUnit);
+        this.#open(market, command.ticksPerUnit, command.set, command.place.ordinal);
         break;
       case 'RESOLVE':
         this.market(market).payoutYesPpm = BigInt(command.payoutYesPpm);
@@ -119,7 +126,16 @@ export class Accounting {
         this.market(market).isSettling = true;
         break;
       case 'UNWIND':
-        this.#unwind(command);
+        unwindFill(this, command, (what, journaled, own) => this.#same(what, journaled, own));
+        break;
+      case 'CONVERT_SET':
+        sets.convertSet(this, command);
+        break;
+      case 'DECIDE_SET':
+        sets.decideSet(this, command);
+        break;
+      case 'SETTLE_SET':
+        sets.settleSet(this, market);
         break;
       case 'CANCEL':
       case 'CANCEL_MANY':
@@ -193,32 +209,14 @@ export class Accounting {
     this.feesMicro += fee;
   }
 
-  /** A refunded fee no longer counts. */
-  #unwind(command: CommandOf<'UNWIND'>): void {
-    const { account, market, takerAccount, feeMicro, feeYes, feeNo } = command;
-    const parties = [
-      [account, command.makerMicro, command.makerYes, command.makerNo],
-      [takerAccount, command.takerMicro, command.takerYes, command.takerNo],
-      [FEE_ACCOUNT, feeMicro, feeYes, feeNo],
-    ] as const;
-    const [usdc, yes, no] = [1, 2, 3].map((asset) => parties.reduce((sum, party) => sum + BigInt(party[asset]), 0n));
-    this.#same('a fill is unwound in whole sets', yes, no);
-    this.#same('a set is a USDC', usdc, -yes);
-    for (const [of, micro, yesAtomic, noAtomic] of parties) {
-      this.purse(of).available += BigInt(micro);
-      this.tokens(of, market, OUTCOME.YES).available += BigInt(yesAtomic);
-      this.tokens(of, market, OUTCOME.NO).available += BigInt(noAtomic);
-    }
-    this.market(market).collateral += yes;
-    this.feesMicro += BigInt(feeMicro);
-    this.feesAtomic += BigInt(feeYes) + BigInt(feeNo);
-  }
-
-  #open(market: number, ticksPerUnit: number): void {
+  #open(market: number, ticksPerUnit: number, setWord: number, ordinal: number): void {
     this.#same('a market is opened once', this.markets.has(market), false);
     this.markets.set(market, {
       ticksPerUnit: BigInt(ticksPerUnit),
       collateral: 0n,
+      set: setWord === 0 ? null : sets.joinSet(this.sets, setWord, ordinal, market),
+      isDecided: false,
+      isSettled: false,
       payoutYesPpm: 0n,
       isSettling: false,
       tokens: new Map(),
@@ -259,9 +257,11 @@ export class Accounting {
       const left = purses.some(({ available, reserved }) => available !== 0n || reserved !== 0n);
       this.#same(`account ${account} is paid before market ${index} is settled`, left, false);
     }
-    this.purse(FEE_ACCOUNT).available += market.collateral;
+    const left = market.collateral;
     market.collateral = 0n;
     market.isSettling = false;
+    market.isSettled = true;
+    this.purse(FEE_ACCOUNT).available += sets.keptOf(this, market, left);
   }
 
   #event(event: Event): void {
@@ -389,8 +389,4 @@ export class Accounting {
     if (journaled === own) return;
     this.#report(`record ${this.#sequence}: ${what}: the journal says ${journaled}, the audit ${own}`);
   }
-}
-
-function purseOf(available: number, reserved: number): Purse {
-  return { available: BigInt(available), reserved: BigInt(reserved) };
 }

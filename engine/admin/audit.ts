@@ -7,8 +7,9 @@
  * collateral. So a running exchange can be audited as well, each shard up to the end its journal had.
  */
 import type Database from 'better-sqlite3';
-import { SIDE } from '../../shared/base/codes.ts';
+import { isDecided, SIDE } from '../../shared/base/codes.ts';
 import { kindOutcome, kindSide } from '../../shared/wire/commands.ts';
+import type { EventSet, Market } from '../book/market.ts';
 import { DOUBLE_SHIFT, SLOT_STATE, WORD_SHIFT } from '../book/orders.ts';
 import type { Engine } from '../core/engine.ts';
 import { brokenInvariant } from '../core/invariants.ts';
@@ -16,7 +17,7 @@ import { located, markPath } from '../journal/file.ts';
 import { readMark } from '../journal/mark.ts';
 import { JournalReader } from '../journal/reader.ts';
 import { Accounting } from './accounting.ts';
-import type { Purse } from './books.ts';
+import type { Purse, SetBooks } from './books.ts';
 import type { ShardFile } from './directory.ts';
 import { reconcile } from './reconcile.ts';
 import { earliestState, readBatch } from './replica.ts';
@@ -127,11 +128,15 @@ function copyBalances(accounting: Accounting, { state }: Engine): void {
   accounting.withdrawn = BigInt(totals.withdrawnMicro);
   for (const market of markets.all()) {
     const { collateralMicro, decisionYesPpm, index, isSettling, payoutYesPpm, ticksPerUnit } = market;
+    const set = market.set === null ? null : setBooks(accounting, market.set, market);
     accounting.markets.set(index, {
       ticksPerUnit: BigInt(ticksPerUnit),
       collateral: BigInt(collateralMicro),
       payoutYesPpm: BigInt(payoutYesPpm || decisionYesPpm),
       isSettling,
+      set,
+      isDecided: isDecided(market.status),
+      isSettled: market.settledMs > 0,
       tokens: new Map(),
     });
   }
@@ -159,6 +164,13 @@ function copyBalances(accounting: Accounting, { state }: Engine): void {
         : BigInt(orders.filledNotionalMicro[slot << DOUBLE_SHIFT]),
     });
   }
+}
+
+function setBooks({ sets }: Accounting, { excessMicro, first }: EventSet, { index, setOrdinal }: Market): SetBooks {
+  const books = sets.get(first + 1) ?? { markets: [], excess: BigInt(excessMicro) };
+  sets.set(first + 1, books);
+  books.markets[setOrdinal] = index;
+  return books;
 }
 
 /** Every purse that the audit or the engine knows, as a pair. */
@@ -204,6 +216,8 @@ function compareWithEngine(accounting: Accounting, { state }: Engine): string[] 
   for (const { index, collateralMicro } of state.markets.all()) {
     same(`collateral of market ${index}`, collateralMicro, accounting.market(index).collateral);
   }
+  for (const { excessMicro, first } of state.markets.sets.all())
+    same(`excess of the set of market ${first}`, excessMicro, accounting.sets.get(first + 1)!.excess);
   same('deposits', state.totals.depositedMicro, accounting.deposited);
   same('withdrawals', state.totals.withdrawnMicro, accounting.withdrawn);
   same('number of open orders', state.orders.openCount, BigInt(accounting.orders.size));
@@ -235,7 +249,9 @@ function totalsOf(accounting: Accounting): Totals {
     withdrawn_usdc_micro: accounting.withdrawn,
     available_usdc_micro: add(usdc.map(({ available }) => available)),
     reserved_usdc_micro: add(usdc.map(({ reserved }) => reserved)),
-    collateral_usdc_micro: add([...accounting.markets.values()].map(({ collateral }) => collateral)),
+    collateral_usdc_micro:
+      add([...accounting.markets.values()].map(({ collateral }) => collateral)) +
+      add([...accounting.sets.values()].map(({ excess }) => excess)),
     fees_usdc_micro: accounting.feesMicro,
     fees_token_atomic: accounting.feesAtomic,
   };

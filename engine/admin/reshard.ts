@@ -11,7 +11,9 @@
 import { existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import type Database from 'better-sqlite3';
+import { assert } from '../../shared/base/assert.ts';
 import { FLOORS, floorAt, readFloors } from '../../shared/base/floors.ts';
+import { uuidToBytes } from '../../shared/base/hex.ts';
 import { dropRoom } from '../../shared/base/keptRoom.ts';
 import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { RESHARDINGS } from '../../shared/base/resharding.ts';
@@ -102,7 +104,7 @@ async function prepare(
   const timeMs = timeOf(replicas);
   const floor = floorAt(nowMs, timeMs, floors);
   try {
-    const states = await divide(files, replicas, base, staging, keys);
+    const states = await divide(files, replicas, base, staging, keys, setsOf(control));
     step('divided');
     writeJournals(states, base, timeMs, floor, staging, keys);
     step('written');
@@ -242,6 +244,23 @@ function moveReadMarks(control: Database.Database, before: number, shards: numbe
   control.prepare('UPDATE single_reads SET source = -1 WHERE source = ?').run(before);
   control.prepare('DELETE FROM single_reads WHERE source >= ?').run(shards);
   control.prepare('UPDATE single_reads SET source = ? WHERE source = -1').run(shards);
+}
+
+/** RULES.md 19.1: the id of the event decides the shard of its markets. */
+function setsOf(control: Database.Database): Map<number, Uint8Array> {
+  const rows = control
+    .prepare<[], { market: number; event: string }>(
+      `SELECT market_index AS market, events.id AS event FROM markets JOIN events ON events.id = markets.event_id
+         WHERE events.details ->> '$.winners' = 1`,
+    )
+    .all();
+  return new Map(
+    rows.map(({ market, event }) => {
+      const id = new Uint8Array(16);
+      assert(uuidToBytes(event, id, 0), 'reshard: the id of an event is a UUID');
+      return [market, id];
+    }),
+  );
 }
 
 function textOf(control: Database.Database, key: string): string | undefined {

@@ -5,6 +5,7 @@ import { assert } from '../../shared/base/assert.ts';
 import { shardOfMarket } from '../../shared/base/sharding.ts';
 import { Balances, createBalances } from '../../shared/wire/balances.ts';
 import type { RunName } from '../book/acceptedHashes.ts';
+import type { Market } from '../book/market.ts';
 import { marketIn } from '../book/retention.ts';
 import { checkInvariants } from '../core/invariants.ts';
 import { distribute, finishResharding } from '../core/resharding.ts';
@@ -46,21 +47,27 @@ export function baseOf(ends: readonly OldEnd[], shards: number): JournalHead {
   return new JournalHead(base, bytes.readInt32LE(0), bytes.readInt32LE(4));
 }
 
-/** Divides the states of the old shards, with runs of hashes in `directory`. */
+/**
+ * Divides the states of the old shards, with runs of hashes in `directory`.
+ * @param setsOf the ids of the events of markets that are in a set, by the index of the market
+ */
 export async function divide(
   files: readonly ShardFile[],
   replicas: readonly Replica[],
   base: JournalHead,
   directory: string,
   keys: readonly ShardKey[],
+  setsOf: ReadonlyMap<number, Uint8Array>,
 ): Promise<readonly ShardState[]> {
   const shards = keys.length;
   const from = replicas.map(({ engine }) => engine.state);
   const into = keys.map(() => new ShardState(new Balances(createBalances()), true));
   const nowMs = timeOf(replicas);
   let hasUnplaced = false;
-  const shardOf = (uuid: Uint32Array): number =>
-    shardOfMarket(new Uint8Array(uuid.buffer, uuid.byteOffset, uuid.byteLength), shards);
+  const shardOf = ({ index, uuid }: Market): number => {
+    const event = setsOf.get(index);
+    return shardOfMarket(event ?? new Uint8Array(uuid.buffer, uuid.byteOffset, uuid.byteLength), shards);
+  };
   const placed = distribute({
     from,
     into,
@@ -143,6 +150,7 @@ export function requireSameMoney(from: readonly ShardState[], into: readonly Sha
       const { available, count, reserved } = ledger.positions;
       for (let cell = 0; cell < count * 2; cell++) tokens += BigInt(available[cell]) + BigInt(reserved[cell]);
       for (const market of markets.all()) collateral += BigInt(market.collateralMicro);
+      for (const set of markets.sets.all()) collateral += BigInt(set.excessMicro);
       deposited += BigInt(totals.depositedMicro);
       withdrawn += BigInt(totals.withdrawnMicro);
     }

@@ -31,6 +31,7 @@ type Foreign = {
 /** Commands of clients and of the clock, which need nothing of control.db but accounts and markets. */
 const TRADING: ReadonlySet<string> = new Set<Command['name']>([
   ...(['PLACE', 'REPLACE', 'CANCEL', 'CANCEL_MANY', 'SWEEP', 'CONVERT', 'TICK', 'STEP', 'GROUP_TRIP'] as const),
+  'CONVERT_SET',
 ]);
 const COMMIT_RECORDS = 1000;
 

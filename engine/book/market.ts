@@ -4,13 +4,13 @@
  *
  * Invariants (walked by core/invariants.ts):
  *   MARKET-1  Until the market is decided, collateralMicro = supply of Yes tokens = supply of No tokens: a full set is
- *             worth one USDC.
+ *             worth one USDC. (Of a member of an event set that holds in another form: eventSets.ts.)
  *   MARKET-2  Once it is decided, no order is open, no token is reserved, and in millionths of a micro-USDC
  *             collateralMicro * PPM = yes * payoutYesPpm + no * (PPM - payoutYesPpm) + roundingPpm.
  *   MARKET-3  Once it is settled, there are no tokens, no collateral, and roundingPpm is 0.
  *   MARKET-4  openOrders is the number of resting and dormant orders of the market.
  *   MARKET-5  A market that is closing trades nothing, and is locked or resolving; one that waits for its decision to
- *             take effect is closing and resolving.
+ *             take effect is resolving, and closing, as is some member of its set.
  *   MARKET-6  A market that is settling is decided and not settled yet, and the holders before its cursor have no
  *             tokens.
  */
@@ -25,6 +25,23 @@ export const UNDECIDED: number = MARKET_STATUS.DRAFT;
 const NO_CURSOR = -1;
 /** The heap index of a market that does not change by time alone. */
 export const NOT_DUE = -1;
+
+/** An event set as its members know it (eventSets.ts). */
+export type EventSet = {
+  /** Index of the first market, by which commands and events name the set. */
+  readonly first: number;
+  readonly size: number;
+  /** By ordinal; dense once the set is complete. */
+  readonly members: readonly (Market | undefined)[];
+  excessMicro: number;
+  readonly isComplete: boolean;
+  /** Every member has its payout. */
+  readonly isDecided: boolean;
+  /** The set was decided as a whole, and waits for the last order of its members. */
+  readonly isDeciding: boolean;
+  /** The members that no decision has ended, also none that waits for its last order. */
+  readonly undecided: readonly Market[];
+};
 
 export class Market {
   readonly index: number;
@@ -64,6 +81,9 @@ export class Market {
   touched = 0;
   /** The market is in the list of those that may have changed since the last digest (markets.ts). */
   isDirty = false;
+  /** The event set of which it is a member, and its place there (eventSets.ts). */
+  set: EventSet | null = null;
+  setOrdinal = 0;
   /** Its number in the order of opening (markets.ts). */
   ordinal = 0;
   /** Its index in the heap of transitions, and the time under which it is there (transitions.ts). */

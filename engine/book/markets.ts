@@ -6,6 +6,7 @@
 import { assert } from '../../shared/base/assert.ts';
 import type { SnapshotIo } from '../base/snapshotIo.ts';
 import { Endings } from './endings.ts';
+import { EventSets } from './eventSets.ts';
 import { Market } from './market.ts';
 import type { Orders } from './orders.ts';
 import { Transitions } from './transitions.ts';
@@ -13,6 +14,8 @@ import { Transitions } from './transitions.ts';
 /** The first versions of snapshots with markets that are being ended, with stages, and with times of last fills. */
 export const STAGES_VERSION = 9;
 const FILL_TIMES_VERSION = 11;
+/** The first one with event sets. */
+const SETS_VERSION = 17;
 
 export class Markets {
   /** Markets that the current command changed, for the MARKET events. */
@@ -22,6 +25,7 @@ export class Markets {
   dirtyCount = 0;
   readonly transitions = new Transitions();
   readonly endings = new Endings();
+  readonly sets = new EventSets();
   readonly #byIndex = new Map<number, Market>();
   /** The same markets as a dense array, for the hot look-up: every command looks up its market, most of them twice. */
   readonly #at: (Market | undefined)[] = [];
@@ -101,10 +105,12 @@ export class Markets {
       persistEnding(io, market);
       if (io.version >= STAGES_VERSION) market.stage = io.number(market.stage);
       if (io.version >= FILL_TIMES_VERSION) market.lastFillMicros = io.number(market.lastFillMicros);
+      if (io.version >= SETS_VERSION) this.#persistPlace(io, market);
       if (old !== undefined) continue;
       this.add(market);
       this.transitions.plan(market);
     }
+    if (io.version >= SETS_VERSION) this.sets.persist(io);
     this.endings.persist(io, (index) => this.#byIndex.get(index));
   }
 
@@ -117,6 +123,16 @@ export class Markets {
       assert(this.#at[market.index] === market, 'markets: both look-ups lead to the market');
       assert(market.isDirty === dirty.has(market), 'markets: a dirty market is in the list');
     }
+  }
+
+  /** Its place in its set, as in MARKET_OPEN. */
+  #persistPlace(io: SnapshotIo, market: Market): void {
+    const { set } = market;
+    const first = io.number(set === null ? 0 : set.first + 1);
+    if (first === 0) return;
+    const ordinal = io.number(market.setOrdinal);
+    const size = io.number(set?.size ?? 0);
+    if (set === null) this.sets.join(market, first - 1, ordinal, size);
   }
 
   #markDirty(market: Market): void {

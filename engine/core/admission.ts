@@ -12,6 +12,7 @@ import { ADDRESS_BYTES } from '../../shared/base/hex.ts';
 import { bpsFloor, MAX_SAFE } from '../../shared/base/int.ts';
 import { ownTicks } from '../../shared/base/orderMath.ts';
 import * as commands from '../../shared/wire/commands.ts';
+import { takeExpected } from '../../shared/wire/expectedRemainder.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import { UNREADABLE } from '../book/acceptedHashes.ts';
 import { MOST_HASHES, NO_ACCOUNT } from '../book/hashIndex.ts';
@@ -19,6 +20,7 @@ import type { Market } from '../book/market.ts';
 import * as rows from '../book/orders.ts';
 import type { OrderChecks } from '../verify/orderChecks.ts';
 import { type Admitted, fillTerms, isByAdmin, refuseShort, replacedSlot, slotToCancel } from './admitted.ts';
+import { refuseConversion, refuseDecision, refuseMember, refuseSetSettling } from './eventSetRefusals.ts';
 import { ORDER_WEIGHT, SPLIT_WEIGHT } from './exactBound.ts';
 import { refuseFloor, refuseNonce } from './floorRaising.ts';
 import { refuseGroupCommand } from './groupLimits.ts';
@@ -53,7 +55,6 @@ const {
   kindSide,
   kindTimeInForce,
   movementIn,
-  takeExpected,
 } = commands;
 const {
   CANCEL,
@@ -128,6 +129,14 @@ export class Admission {
         return refuseFloor(words, word);
       case UNWIND.TYPE:
         return refuseUnwinding(this.#state, words, word, admitted);
+      case COMMAND.MARKET_OPEN.TYPE:
+        return refuseMember(this.#state, words, word);
+      case COMMAND.CONVERT_SET.TYPE:
+        return refuseConversion(this.#state, words, word, admitted);
+      case COMMAND.DECIDE_SET.TYPE:
+        return refuseDecision(this.#state, words, word);
+      case COMMAND.SETTLE_SET.TYPE:
+        return refuseSetSettling(this.#state, words, word);
       default:
         return OK;
     }

@@ -16,6 +16,7 @@ import * as rows from '../book/orders.ts';
 import { NONE, SLOT_STATE } from '../book/orders.ts';
 import type { Admitted } from './admitted.ts';
 import { moveFee } from './dormancy.ts';
+import { convertSet, decideSet, settleSet } from './eventSets.ts';
 import { raiseFloor } from './floorRaising.ts';
 import { convert, moveFunds } from './moving.ts';
 import { Placing } from './placing.ts';
@@ -131,6 +132,14 @@ export class Apply {
       case COMMAND.RULES.TYPE:
         useRules(this.#state, words, word);
         return OK;
+      case COMMAND.CONVERT_SET.TYPE:
+        return convertSet(this.#state, words, word);
+      case COMMAND.DECIDE_SET.TYPE:
+        decideSet(this.#state, words, word);
+        return OK;
+      case COMMAND.SETTLE_SET.TYPE:
+        settleSet(this.#state, words, word);
+        return OK;
       case UNWIND.TYPE:
         return unwind(this.#state, this.#market(words, word), words, word);
       default:
@@ -190,6 +199,9 @@ export class Apply {
     market.stage = Math.max(stages.ofShard, words[word + MARKET_OPEN.stage]);
     market.sequence = this.#state.floor;
     markets.add(market);
+    const set = words[word + MARKET_OPEN.set];
+    const place = words[word + MARKET_OPEN.place];
+    if (set !== 0) markets.sets.join(market, set - 1, place & 0xff, (place >>> 8) & 0xff);
     markets.touch(market);
     markets.transitions.plan(market);
     return OK;

@@ -15,8 +15,8 @@
  * and in a cluster by the replicated log as well.
  */
 import { assert } from '../../shared/base/assert.ts';
-import { STAGE } from '../../shared/base/codes.ts';
-import { OK } from '../../shared/base/errors.ts';
+import { FEE_ACCOUNT, MOVEMENT, STAGE } from '../../shared/base/codes.ts';
+import { E, OK } from '../../shared/base/errors.ts';
 import { COMMAND_AGES } from '../../shared/wire/ages.ts';
 import type { Balances } from '../../shared/wire/balances.ts';
 import * as commands from '../../shared/wire/commands.ts';
@@ -34,12 +34,14 @@ import { Admission, NOTHING_TO_DO } from './admission.ts';
 import { Admitted, readmit } from './admitted.ts';
 import { Apply } from './apply.ts';
 import { collectResting } from './dormancy.ts';
+import { needsSets } from './eventSetRefusals.ts';
 import { NEWEST_RULES, RULES_BEFORE } from './rules.ts';
 import { ShardState } from './state.ts';
 import { ROWS_OF_RECORD } from './steps.ts';
 
 const { ANY_COMMAND, assertCommand, COMMAND, COMMAND_VERSION, NO_MARKET } = commands;
 const { CONTRACTS, MARKET_PATCH, RAISE, RESOLVE, RULES, SETTLE, STEP, TICK } = COMMAND;
+const { DECIDE_SET, SETTLE_SET } = COMMAND;
 
 const DIGEST_EVERY = 1024;
 const RECORD_EVENT_BYTES = EVENT.RECORD.BYTES;
@@ -166,9 +168,13 @@ export class Engine {
     if (this.state.rules < this.#rulesDue) this.#useRules();
     writeSafe(words, word + ANY_COMMAND.timeMs, timeMs);
     const version = recordVersionOf(this.state.rules);
-    if (version !== COMMAND_VERSION) COMMAND_AGES.forget(version, words, word);
+    if (version !== COMMAND_VERSION) {
+      if (needsSets(type, this.state.rules, words, word)) return this.#reply(requestId, E.SETS_UNAVAILABLE, 0);
+      COMMAND_AGES.forget(version, words, word);
+    }
     if (type === MARKET_PATCH.TYPE || type === RESOLVE.TYPE || type === SETTLE.TYPE)
       words[word + ANY_COMMAND.flags] = this.#rowsOfRecord;
+    if (type === DECIDE_SET.TYPE || type === SETTLE_SET.TYPE) words[word + ANY_COMMAND.flags] = this.#rowsOfRecord;
 
     const { emit } = this.state;
     let code = this.#admission.check(type, words, bytes, word, this.#admitted);
@@ -284,6 +290,10 @@ export class Engine {
       if (market.lastFillMicros !== 0) emit.lastFill(market);
       if (out.lengthBytes > 1 << 19) flush();
     }
+    for (const set of markets.sets.all()) {
+      emit.set(set);
+      if (out.lengthBytes > 1 << 19) flush();
+    }
     for (const group of groups.all()) {
       emit.group(group);
       if (out.lengthBytes > 1 << 19) flush();
@@ -296,7 +306,8 @@ export class Engine {
       emit.position(row);
       if (out.lengthBytes > 1 << 19) flush();
     }
-    emit.fundsTotals(totals.depositedMicro, totals.withdrawnMicro);
+    emit.funds(FEE_ACCOUNT, NO_MARKET, MOVEMENT.DEPOSIT, totals.depositedMicro);
+    emit.funds(FEE_ACCOUNT, NO_MARKET, MOVEMENT.WITHDRAWAL, totals.withdrawnMicro);
     const slots: number[] = [];
     for (const market of markets.all()) {
       slots.length = 0;

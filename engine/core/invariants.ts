@@ -8,11 +8,12 @@
  */
 import { AssertionError, assert } from '../../shared/base/assert.ts';
 import { isDecided, MARKET_STATUS, SIDE, STAGE_NAMES } from '../../shared/base/codes.ts';
+import { LEAST_MEMBERS } from '../../shared/base/eventSets.ts';
 import { MAX_SAFE } from '../../shared/base/int.ts';
 import { NO_ROW } from '../../shared/base/pairTable.ts';
 import { PPM } from '../../shared/base/payout.ts';
 import { kindOutcome, kindSide, NO_GROUP } from '../../shared/wire/commands.ts';
-import { type Market, UNDECIDED } from '../book/market.ts';
+import { type EventSet, type Market, UNDECIDED } from '../book/market.ts';
 import { DOUBLE_SHIFT, NONE, SLOT_STATE, WORD_SHIFT } from '../book/orders.ts';
 import { NO_TAG } from '../book/tags.ts';
 import { Digest } from '../output/digest.ts';
@@ -168,6 +169,10 @@ function checkMoney({ ledger, markets, totals }: ShardState): void {
     checkCollateral(market, yes, no);
     sum += BigInt(market.collateralMicro);
   }
+  for (const set of markets.sets.all()) {
+    checkSet(set);
+    sum += BigInt(set.excessMicro);
+  }
   assert(supply.size === 0, 'MARKET-1: there are tokens of known markets only');
   const expected = BigInt(totals.depositedMicro) - BigInt(totals.withdrawnMicro);
   assert(sum === expected, 'LEDGER-1: all USDC is accounted for');
@@ -179,7 +184,10 @@ function checkCollateral(market: Market, yes: bigint, no: bigint): void {
   const rounding = BigInt(market.roundingPpm);
   assert(isDecided(market.status) === market.resolvedMs > 0, 'MARKET-2: a market is decided at some time');
   if (!isDecided(market.status)) {
-    assert(yes === collateral && no === collateral, 'MARKET-1: as many Yes as No tokens as collateral');
+    const excess = BigInt(market.set?.excessMicro ?? 0);
+    const isPlain = market.set === null;
+    assert(no === collateral && (!isPlain || yes === collateral), 'MARKET-1: as many Yes as No tokens as collateral');
+    assert(yes === collateral + excess, 'EVENTSET-1: as many Yes tokens as collateral and excess');
     assert(payoutYes === 0n && rounding === 0n, 'MARKET-1: nothing is paid before the decision');
     assert(market.settledMs === 0, 'MARKET-3: nothing is settled before the decision');
     return;
@@ -193,13 +201,37 @@ function checkCollateral(market: Market, yes: bigint, no: bigint): void {
   assert(collateral === 0n && rounding === 0n, 'MARKET-3: a settled market has paid every holder');
 }
 
+/** EVENTSET-2 to EVENTSET-4; EVENTSET-1 is checked with each market. */
+function checkSet(set: EventSet): void {
+  const members = set.members.filter((market) => market !== undefined);
+  for (const { set: of, setOrdinal, ...market } of members) {
+    const [first] = members;
+    assert(of === set && set.members[setOrdinal]?.index === market.index, 'EVENTSET-4: a member knows its place');
+    assert(market.ticksPerUnit === first.ticksPerUnit, 'EVENTSET-4: the members have the same grid');
+    const isAlike = market.feeBps === first.feeBps && market.endMs === first.endMs && market.startMs === first.startMs;
+    assert(isAlike, 'EVENTSET-4: the members have the same fee and times');
+  }
+  const decided = members.filter(({ status }) => isDecided(status));
+  if (decided.length < set.size) {
+    const left = set.isDeciding || set.undecided.length >= Math.min(LEAST_MEMBERS, members.length);
+    assert(left, 'EVENTSET-2: at least two members stay until the set is decided');
+    assert(!decided.some(({ payoutYesPpm }) => payoutYesPpm > 0), 'EVENTSET-2: an eliminated Yes pays nothing');
+    return;
+  }
+  const paid = decided.reduce((sum, { payoutYesPpm }) => sum + payoutYesPpm, 0);
+  assert(paid === PPM, 'EVENTSET-3: the payouts of a decided set add up to one USDC');
+  const isSettled = decided.every(({ settledMs }) => settledMs > 0);
+  assert(!isSettled || set.excessMicro === 0, 'EVENTSET-3: a settled set has no USDC left');
+}
+
 /** MARKET-5, MARKET-6. */
 function checkEnding({ ledger: { positions } }: ShardState, market: Market): void {
   const isResolving = market.status === MARKET_STATUS.RESOLVING;
   const mayClose = isResolving || market.status === MARKET_STATUS.LOCKED;
   assert(!market.isClosing || mayClose, 'MARKET-5: a market that is closing is locked or resolving');
   const isWaiting = market.decision !== UNDECIDED;
-  assert(!isWaiting || (market.isClosing && isResolving), 'MARKET-5: a decision waits for the last order');
+  const isAnyClosing = market.isClosing || (market.set?.members.some((other) => other?.isClosing) ?? false);
+  assert(!isWaiting || (isAnyClosing && isResolving), 'MARKET-5: a decision waits for the last order');
   if (!market.isSettling) return;
   const isUnsettled = isDecided(market.status) && market.settledMs === 0;
   assert(isUnsettled && !market.isClosing, 'MARKET-6: a market that is settling is decided');

@@ -4,6 +4,7 @@ import { E, OK } from '../../shared/base/errors.ts';
 import { ANY_COMMAND, COMMAND, UNCHANGED } from '../../shared/wire/commands.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import { mayDecide, mayMove, maySettle } from '../book/market.ts';
+import { refuseElimination, refuseMemberPatch, refuseMemberSettling } from './eventSetRefusals.ts';
 import { claimableMicro } from './resolution.ts';
 import type { ShardState } from './state.ts';
 
@@ -12,6 +13,8 @@ const { MARKET_PATCH, RESOLVE, SETTLE } = COMMAND;
 export function refuseMarketPatch(state: ShardState, words: Uint32Array, word: number): number {
   const market = state.markets.get(words[word + ANY_COMMAND.market]);
   if (market === undefined) return E.MARKET_NOT_FOUND;
+  const ofMember = refuseMemberPatch(market, words, word);
+  if (ofMember !== OK) return ofMember;
   const status = words[word + MARKET_PATCH.status];
   if (status !== UNCHANGED && !mayMove(market.status, status)) return E.INVALID_TRANSITION;
   // A market past its end would be closed again by the next command, or never if it was closed before.
@@ -24,10 +27,13 @@ export function refuseMarketPatch(state: ShardState, words: Uint32Array, word: n
 export function refuseMarketEnd(state: ShardState, type: number, words: Uint32Array, word: number): number {
   const market = state.markets.get(words[word + ANY_COMMAND.market]);
   if (market === undefined) return E.MARKET_NOT_FOUND;
+  const { set } = market;
   switch (type) {
     case RESOLVE.TYPE:
+      if (set !== null) return refuseElimination(set, market, words, word);
       return mayDecide(market, words[word + RESOLVE.status]) ? OK : E.INVALID_TRANSITION;
     case SETTLE.TYPE:
+      if (set !== null) return refuseMemberSettling(set, market);
       return maySettle(market) ? OK : E.INVALID_TRANSITION;
     default:
       if (!isDecided(market.status)) return E.INVALID_TRANSITION;

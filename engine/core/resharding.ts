@@ -17,7 +17,7 @@ import { assert } from '../../shared/base/assert.ts';
 import { SIDE } from '../../shared/base/codes.ts';
 import { addSafe } from '../../shared/base/int.ts';
 import { kindSide } from '../../shared/wire/commands.ts';
-import { Market } from '../book/market.ts';
+import { type EventSet, Market } from '../book/market.ts';
 import type { Group } from '../book/orderGroups.ts';
 import { DOUBLE_SHIFT, SLOT_STATE, WORD_AT, WORD_SHIFT } from '../book/orders.ts';
 import { FOR_EVER, marketIn } from '../book/retention.ts';
@@ -47,8 +47,8 @@ type Resharding = {
   readonly from: readonly ShardState[];
   /** New states, by shard. */
   readonly into: readonly ShardState[];
-  /** The new shard of a market, by its id. */
-  readonly shardOf: (uuid: Uint32Array) => number;
+  /** The new shard of a market; the same for all markets of a set. */
+  readonly shardOf: (market: Market) => number;
   /** The latest time of the old shards. */
   readonly nowMs: number;
   /** Called for each hash in memory of which nothing says the market, as `HashIndex.visitKept` shows it. */
@@ -61,12 +61,13 @@ export function distribute({ from, into, shardOf, nowMs, onUnplaced }: Reshardin
   const placed = new Map<number, number>();
   for (const old of from) {
     for (const market of old.markets.all()) {
-      const shard = shardOf(market.uuid);
+      const shard = shardOf(market);
       assert(!placed.has(market.index), 'RESHARD-1: a market is of one shard');
       placed.set(market.index, shard);
       into[shard].markets.add(copyOf(market, into[shard]));
     }
   }
+  for (const { markets } of from) for (const set of markets.sets.all()) copySet(set, into, placed);
   for (const fresh of into) shareWhatAllKnow(from, fresh, nowMs);
   for (const old of from) moveTokens(old, into, placed);
   moveOrders(from, into, placed);
@@ -124,6 +125,18 @@ function copyOf(market: Market, { orders }: ShardState): Market {
   copy.settledMs = market.settledMs;
   copy.roundingPpm = market.roundingPpm;
   return copy;
+}
+
+/** A set whose markets are not all open yet is copied as far as it is. */
+function copySet(set: EventSet, into: readonly ShardState[], placed: ReadonlyMap<number, number>): void {
+  const members = set.members.filter((market) => market !== undefined);
+  const shard = newShardOf(placed, members[0].index);
+  const { markets } = into[shard];
+  for (const { index, setOrdinal } of members) {
+    assert(newShardOf(placed, index) === shard, 'RESHARD-1: the markets of a set stay together');
+    markets.sets.join(markets.get(index)!, set.first, setOrdinal, set.size);
+  }
+  markets.sets.get(set.first)!.excessMicro = set.excessMicro;
 }
 
 /** RESHARD-3, and the numbers that go on above those of every old shard. */
@@ -289,6 +302,8 @@ function moveMoney(from: readonly ShardState[], into: readonly ShardState[]): vo
   for (const { markets, totals } of others) {
     for (const { collateralMicro } of markets.all())
       totals.depositedMicro = addSafe(totals.depositedMicro, collateralMicro);
+    for (const { excessMicro } of markets.sets.all())
+      totals.depositedMicro = addSafe(totals.depositedMicro, excessMicro);
     first.totals.depositedMicro = addSafe(first.totals.depositedMicro, -totals.depositedMicro);
   }
   assert(first.totals.depositedMicro >= 0, 'RESHARD-2: there is no more collateral than was deposited');

@@ -9,7 +9,8 @@
  * do the rest (steps.ts). A market whose orders fit into the first record is never seen as resolving.
  *
  * Each payout is rounded down once. The rounded-off parts stay in the collateral, counted to the millionth of a micro
- * (MARKET-2 in market.ts), until the last holder is paid: then they are whole micros, and the fee account's.
+ * (MARKET-2 in market.ts), until the last holder is paid: then they are whole micros, and the fee account's, or of a
+ * member of an event set, the set's, until all of its markets are settled.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { CLOSE_REASON, FEE_ACCOUNT, isDecided, MARKET_STATUS, MOVEMENT, OUTCOME } from '../../shared/base/codes.ts';
@@ -17,8 +18,9 @@ import { addSafe, mulSafe } from '../../shared/base/int.ts';
 import { NO_ROW } from '../../shared/base/pairTable.ts';
 import { PPM, payoutMicro, roundingPpm } from '../../shared/base/payout.ts';
 import { NO_TICK } from '../book/levels.ts';
-import { type Market, mayDecide, maySettle, UNDECIDED } from '../book/market.ts';
+import { type Market, mayDecide, maySettle } from '../book/market.ts';
 import { NONE } from '../book/orders.ts';
+import { decideClosed, keepRounding } from './decisions.ts';
 import type { ShardState } from './state.ts';
 
 /** Starts closing all open orders of the market, including dormant ones. */
@@ -44,9 +46,7 @@ export function closeOrders(state: ShardState, market: Market, most: number, tim
   if (market.openOrders > 0) return closed;
   market.isClosing = false;
   markets.endings.remove(market);
-  if (market.decision === UNDECIDED) return closed;
-  takeEffect(market, timeMs);
-  state.hashes.retention.decide(market.index);
+  decideClosed(state, market, timeMs);
   return closed;
 }
 
@@ -67,15 +67,6 @@ export function decide(state: ShardState, market: Market, status: number, payout
   market.status = MARKET_STATUS.RESOLVING;
   startClosing(state, market);
   state.markets.transitions.plan(market);
-}
-
-function takeEffect(market: Market, timeMs: number): void {
-  assert(market.openOrders === 0, 'MARKET-2: a decided market has no open order');
-  market.status = market.decision;
-  market.payoutYesPpm = market.decisionYesPpm;
-  market.resolvedMs = timeMs;
-  market.decision = UNDECIDED;
-  market.decisionYesPpm = 0;
 }
 
 /** The payout for the account's tokens of a decided market. */
@@ -144,9 +135,10 @@ function finishSettling(state: ShardState, market: Market, timeMs: number): void
   assert(roundedOff >= 0, 'MARKET-2: rounding never pays more than the collateral');
   market.collateralMicro = 0;
   market.roundingPpm = 0;
-  ledger.credit(FEE_ACCOUNT, roundedOff);
-  if (roundedOff > 0) emit.funds(FEE_ACCOUNT, market.index, MOVEMENT.CLAIM, roundedOff);
   if (market.status === MARKET_STATUS.RESOLVED) market.status = MARKET_STATUS.SETTLED;
   market.settledMs = timeMs;
+  const left = market.set === null ? roundedOff : keepRounding(state, market.set, roundedOff);
+  ledger.credit(FEE_ACCOUNT, left);
+  if (left > 0) emit.funds(FEE_ACCOUNT, market.index, MOVEMENT.CLAIM, left);
   markets.touch(market);
 }

@@ -32,6 +32,7 @@ export function refuseUnwinding(state: ShardState, words: Uint32Array, word: num
   if (state.references.has(words, word + UNWIND.reference)) return OK; // a repeat: answered again, done once
   const market = state.markets.get(words[word + ANY_COMMAND.market]);
   if (market === undefined) return E.MARKET_NOT_FOUND;
+  if (market.set !== null) return E.MEMBER_OF_SET; // no set is on a chain
   // The market's holders are being or have been paid: the tokens of the fill are gone.
   if (market.isSettling || market.settledMs !== 0) return E.MARKET_NOT_ACTIVE;
   if (!addsUp(words, word)) return E.VALIDATION_ERROR;

@@ -251,6 +251,13 @@ export class Digest {
       a = mixAll(mixA, a, ending);
       b = mixAll(mixB, b, ending);
     }
+    const { set } = market;
+    if (set !== null) {
+      // The excess is one fact of the set, so the first market alone has it.
+      const facts = [set.first, set.size, market.setOrdinal, market.setOrdinal === 0 ? set.excessMicro : 0];
+      a = mixAll(mixA, a, facts);
+      b = mixAll(mixB, b, facts);
+    }
     this.#replace(this.#marketLanes, index, a, b);
   }
 

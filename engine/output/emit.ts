@@ -3,13 +3,13 @@
  * One method per event type, arguments in the order of the layout; nothing is allocated once the buffer has grown.
  */
 import { assert } from '../../shared/base/assert.ts';
-import { FEE_ACCOUNT, MOVEMENT } from '../../shared/base/codes.ts';
+import { FEE_ACCOUNT } from '../../shared/base/codes.ts';
 import * as commands from '../../shared/wire/commands.ts';
 import * as events from '../../shared/wire/events.ts';
 import type { RecordBuffer } from '../../shared/wire/record.ts';
 import * as record from '../../shared/wire/record.ts';
 import type { Contracts } from '../book/contracts.ts';
-import type { Market } from '../book/market.ts';
+import type { EventSet, Market } from '../book/market.ts';
 import type { NonceFloor } from '../book/nonceFloors.ts';
 import type { Group } from '../book/orderGroups.ts';
 import type { Orders } from '../book/orders.ts';
@@ -257,6 +257,23 @@ export class EventWriter {
     writeSafe(words, word + MARKET.resolvedMs, market.resolvedMs);
     writeSafe(words, word + MARKET.settledMs, market.settledMs);
     writeSafe(words, word + MARKET.roundingPpm, market.roundingPpm);
+    words[word + MARKET.set] = market.set === null ? 0 : market.set.first + 1;
+    words[word + MARKET.place] = market.set === null ? 0 : market.setOrdinal | (market.set.size << 8);
+  }
+
+  /** Emits the excess of an event set as an absolute value. */
+  set({ excessMicro, first }: EventSet): void {
+    const word = this.#start(EVENT.SET.TYPE, 0, FEE_ACCOUNT, 0, first, 0);
+    writeSigned(this.out.words, word + EVENT.SET.excessMicro, excessMicro);
+  }
+
+  /** Emits the part of one market in a conversion. */
+  setConverted(account: number, market: number, direction: number, micro: number, yes: number, no: number): void {
+    const word = this.#start(EVENT.SET_CONVERTED.TYPE, 0, account, 0, market, direction);
+    const { words } = this.out;
+    writeSigned(words, word + EVENT.SET_CONVERTED.micro, micro);
+    writeSigned(words, word + EVENT.SET_CONVERTED.yesAtomic, yes);
+    writeSigned(words, word + EVENT.SET_CONVERTED.noAtomic, no);
   }
 
   /** For readers that start now; other readers derive the last fill from the fills. */
@@ -301,12 +318,6 @@ export class EventWriter {
     writeSigned(words, word + UNWOUND.micro, micro);
     writeSigned(words, word + UNWOUND.yesAtomic, yesAtomic);
     writeSigned(words, word + UNWOUND.noAtomic, noAtomic);
-  }
-
-  /** Emits the deposits and withdrawals so far, for readers that start now. */
-  fundsTotals(depositedMicro: number, withdrawnMicro: number): void {
-    this.funds(FEE_ACCOUNT, NO_MARKET, MOVEMENT.DEPOSIT, depositedMicro);
-    this.funds(FEE_ACCOUNT, NO_MARKET, MOVEMENT.WITHDRAWAL, withdrawnMicro);
   }
 
   group(group: Group): void {

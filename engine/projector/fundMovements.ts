@@ -100,6 +100,17 @@ export class FundMovementProjection {
     this.#add(words[word + ANY_EVENT.account], FUND_MOVEMENT.UNWINDING, delta, null, record);
   }
 
+  /** Applies a SET_CONVERTED event: the part of one market in a conversion. */
+  setConverted(words: Uint32Array, word: number, record: RecordContext): void {
+    const { SET_CONVERTED } = EVENT;
+    const market = words[word + ANY_EVENT.market];
+    const usdc_micro = readSigned(words, word + SET_CONVERTED.micro);
+    const yes_atomic = readSigned(words, word + SET_CONVERTED.yesAtomic);
+    const no_atomic = readSigned(words, word + SET_CONVERTED.noAtomic);
+    const delta = { market, usdc_micro, yes_atomic, no_atomic };
+    this.#add(words[word + ANY_EVENT.account], FUND_MOVEMENT.SET_CONVERSION, delta, null, record);
+  }
+
   /** The tokens of a decided market that an account had are gone. */
   redeemed(account: number, market: number, status: number, redemption: Redemption, record: RecordContext): void {
     const { yesAtomic, noAtomic, paidMicro } = redemption;

@@ -75,9 +75,12 @@ export class KeyProjection {
     const isExtended = type === COMMAND.REPLACE.TYPE || (type === COMMAND.PLACE.TYPE && bytes === EXTENDED_PLACE.BYTES);
     const isKeyedCancel = type === COMMAND.CANCEL.TYPE && bytes === KEYED_CANCEL.BYTES;
     const isKeyedConvert = type === COMMAND.CONVERT.TYPE && bytes === KEYED_CONVERT.BYTES;
-    const ofOthers = isKeyedCancel ? EXT_ROUTE.BATCH_CANCEL : isKeyedConvert ? EXT_ROUTE.CONVERT : EXT_ROUTE.NONE;
+    const isOfSet = type === COMMAND.CONVERT_SET.TYPE && hasKey(words, command);
+    const isConversion = isKeyedConvert || isOfSet;
+    const ofOthers = isKeyedCancel ? EXT_ROUTE.BATCH_CANCEL : isConversion ? EXT_ROUTE.CONVERT : EXT_ROUTE.NONE;
     const routeRow = isExtended ? words[command + EXTENDED_PLACE.keyUse] : ofOthers;
     this.#fields = isKeyedCancel ? KEYED_CANCEL : isKeyedConvert ? KEYED_CONVERT : EXTENDED_PLACE;
+    if (isOfSet) this.#fields = COMMAND.CONVERT_SET;
     this.#route = routeRow & 0xff;
     this.#row = routeRow >>> 8;
   }
@@ -139,4 +142,9 @@ export class KeyProjection {
     const word = this.#command + offset;
     return new Uint8Array(this.#words.slice(word, word + UUID_BYTES / 4).buffer);
   }
+}
+
+function hasKey(words: Uint32Array, command: number): boolean {
+  const at = command + COMMAND.CONVERT_SET.key;
+  return words[at] !== 0 || words[at + 1] !== 0 || words[at + 2] !== 0 || words[at + 3] !== 0;
 }

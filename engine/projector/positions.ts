@@ -32,6 +32,7 @@ import { HourRows } from './hourRows.ts';
 import type { OpenOrder } from './orderPool.ts';
 import type { RecordContext } from './orders.ts';
 import { REPLACE, RowInserter } from './rowInserter.ts';
+import { conversionCosts } from './setCosts.ts';
 import type { AccountStats } from './statsAccounts.ts';
 import type { MarketStats } from './statsMarkets.ts';
 
@@ -62,6 +63,16 @@ type Position = Holding & {
   isPaid: boolean;
   hasTraded: boolean;
   isDirty: boolean;
+};
+
+/** The part of one market in a conversion of an event set. */
+export type ConvertedPart = {
+  readonly account: number;
+  readonly market: number;
+  readonly outcome: number;
+  readonly atomic: number;
+  /** The change of its USDC. */
+  readonly micro: number;
 };
 
 /** The row as `safeIntegers` reads it. */
@@ -127,6 +138,21 @@ export class PositionProjection {
       const micro = outcome === OUTCOME.YES ? amountAtomic - half : half;
       this.#exchange(account, market, outcome, sign * amountAtomic, sign * amountAtomic, sign * micro, record);
     }
+  }
+
+  /** Books a conversion of an event set: what each market costs or brings depends on the others (setCosts.ts). */
+  convertSet(parts: readonly ConvertedPart[], record: RecordContext): void {
+    const received = parts.reduce((sum, { micro }) => sum + micro, 0);
+    const priced = parts.map(({ account, market, outcome, atomic }) => {
+      const { costMicro, quantityAtomic: held } = this.#position(account, market, outcome);
+      const isLeaving = atomic < 0 && held > 0n;
+      const isWhole = held <= BigInt(-atomic);
+      const leavingMicro = isLeaving ? (isWhole ? costMicro : (costMicro * BigInt(-atomic)) / held) : 0n;
+      return { atomic, leavingMicro };
+    });
+    const paid = conversionCosts(priced, BigInt(received));
+    for (const [index, { account, market, outcome, atomic }] of parts.entries())
+      this.#exchange(account, market, outcome, atomic, atomic, Number(paid[index]), record);
   }
 
   /** Takes back one party's part in a fill; like the fill, this concerns one outcome. */

@@ -314,7 +314,7 @@ export class Projector {
   }
 
   #apply(words: Uint32Array, start: number, end: number): void {
-    const { fundMovements, markets, stats } = this.#state;
+    const { markets, stats } = this.#state;
     for (let word = start; word < end; word += words[word] >>> 2) {
       assertEvent(words, word);
       switch (typeOf(words[word + ANY_EVENT.type])) {
@@ -335,12 +335,10 @@ export class Projector {
           stats.has(words, word, this.#record);
           break;
         case EVENT.FUNDS.TYPE:
-          stats.moved(words, word, this.#record);
-          fundMovements.moved(words, word, this.#record);
-          break;
         case EVENT.UNWOUND.TYPE:
-          stats.unwound(words, word, this.#record);
-          fundMovements.unwound(words, word, this.#record);
+        case EVENT.SET_CONVERTED.TYPE:
+        case EVENT.SET.TYPE:
+          stats.moved(words, word, this.#record);
           break;
         // An ORDER_TAG is read with its ORDER. All other events change only what the gateway's views answer.
       }

@@ -10,12 +10,12 @@ import { MICROS_PER_MS } from '../../shared/base/fillTimes.ts';
 import { addSafe, mulSafe } from '../../shared/base/int.ts';
 import { ownTicks } from '../../shared/base/orderMath.ts';
 import { NO_MARKET } from '../../shared/wire/commands.ts';
-import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
+import { ANY_EVENT, EVENT, typeOf } from '../../shared/wire/events.ts';
 import { readSafe, readSigned } from '../../shared/wire/record.ts';
 import type { FundMovementProjection } from './fundMovements.ts';
 import type { OpenOrder } from './orderPool.ts';
 import type { RecordContext } from './orders.ts';
-import { type OnDifference, PositionProjection } from './positions.ts';
+import { type ConvertedPart, type OnDifference, PositionProjection } from './positions.ts';
 import { AccountStats } from './statsAccounts.ts';
 import { ExchangeStats } from './statsExchange.ts';
 import { MarketStats } from './statsMarkets.ts';
@@ -26,6 +26,8 @@ export class Stats {
   readonly #positions: PositionProjection;
   readonly #exchange: ExchangeStats;
   readonly #fundMovements: FundMovementProjection;
+  /** The markets of the conversion whose events are being read. */
+  readonly #converted: ConvertedPart[] = [];
 
   constructor(
     db: Database.Database,
@@ -106,8 +108,29 @@ export class Stats {
     this.#accounts.sharesFees(taker.account, ofTaker, record);
   }
 
-  /** Applies a FUNDS event. */
+  /** Applies an event by which money moves outside of trades. */
   moved(words: Uint32Array, word: number, record: RecordContext): void {
+    switch (typeOf(words[word + ANY_EVENT.type])) {
+      case EVENT.FUNDS.TYPE:
+        this.#funds(words, word, record);
+        this.#fundMovements.moved(words, word, record);
+        break;
+      case EVENT.UNWOUND.TYPE:
+        this.#unwound(words, word, record);
+        this.#fundMovements.unwound(words, word, record);
+        break;
+      case EVENT.SET_CONVERTED.TYPE:
+        this.#setConverted(words, word);
+        this.#fundMovements.setConverted(words, word, record);
+        break;
+      case EVENT.SET.TYPE:
+        this.#setChanged(record);
+        break;
+    }
+  }
+
+  /** Applies a FUNDS event. */
+  #funds(words: Uint32Array, word: number, record: RecordContext): void {
     const account = words[word + ANY_EVENT.account];
     const movement = words[word + EVENT.FUNDS.movement];
     const amount = readSafe(words, word + EVENT.FUNDS.amount);
@@ -120,8 +143,28 @@ export class Stats {
     }
   }
 
+  /** Notes a SET_CONVERTED event: the costs of the markets of a conversion depend on each other. */
+  #setConverted(words: Uint32Array, word: number): void {
+    const yesAtomic = readSigned(words, word + EVENT.SET_CONVERTED.yesAtomic);
+    const noAtomic = readSigned(words, word + EVENT.SET_CONVERTED.noAtomic);
+    const outcome = noAtomic === 0 ? OUTCOME.YES : OUTCOME.NO;
+    this.#converted.push({
+      account: words[word + ANY_EVENT.account],
+      market: words[word + ANY_EVENT.market],
+      outcome,
+      atomic: addSafe(yesAtomic, noAtomic),
+      micro: readSigned(words, word + EVENT.SET_CONVERTED.micro),
+    });
+  }
+
+  /** Applies a SET event: it follows the last market of a conversion. */
+  #setChanged(record: RecordContext): void {
+    if (this.#converted.length > 0) this.#positions.convertSet(this.#converted, record);
+    this.#converted.length = 0;
+  }
+
   /** Applies an UNWOUND event: the tokens come back for what was paid for them, or the other way round. */
-  unwound(words: Uint32Array, word: number, record: RecordContext): void {
+  #unwound(words: Uint32Array, word: number, record: RecordContext): void {
     const { UNWOUND } = EVENT;
     const yes = readSigned(words, word + UNWOUND.yesAtomic);
     const no = readSigned(words, word + UNWOUND.noAtomic);

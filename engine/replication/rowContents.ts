@@ -11,10 +11,14 @@ type Counts = { orders: number; cancels: number; payments: number; others: numbe
 type JournalRows = { readonly journalPath: string; readonly key: ShardKey };
 
 const { PLACE, REPLACE, CANCEL, CANCEL_MANY, SWEEP, FUNDS, CONVERT, CLAIM, SETTLE, UNWIND } = COMMAND;
+const { CONVERT_SET, SETTLE_SET } = COMMAND;
 const ORDERS: readonly number[] = [PLACE.TYPE, REPLACE.TYPE];
 const CANCELS: readonly number[] = [CANCEL.TYPE, CANCEL_MANY.TYPE, SWEEP.TYPE];
-/** Deposits, withdrawals, and payouts of decided markets. */
-const PAYMENTS: readonly number[] = [FUNDS.TYPE, CONVERT.TYPE, CLAIM.TYPE, SETTLE.TYPE, UNWIND.TYPE];
+/** Deposits, withdrawals, conversions, and payouts of decided markets. */
+const PAYMENTS: readonly number[] = [
+  ...[FUNDS.TYPE, CONVERT.TYPE, CLAIM.TYPE, SETTLE.TYPE, UNWIND.TYPE],
+  ...[CONVERT_SET.TYPE, SETTLE_SET.TYPE],
+];
 
 /** @param visit receives the records of the rows after a record, last row first */
 export function visitAfter(journal: JournalRows, after: number, visit: (record: JournalRecord) => void): void {

@@ -29,6 +29,13 @@ export type ApprovalRequest =
       readonly payouts: readonly [yes: number, no: number];
     }
   | {
+      readonly kind: 'set_resolution';
+      readonly event_id: string;
+      readonly status: 'resolved' | 'cancelled';
+      /** Millionths of a USDC for each Yes, by market; null: equal parts. */
+      readonly payouts: Readonly<Record<string, number>> | null;
+    }
+  | {
       readonly kind: 'contracts';
       readonly chain_id: number;
       readonly exchange_address: string;

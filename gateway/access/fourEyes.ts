@@ -49,6 +49,7 @@ const RETRY_MS = 1000;
 const ROLE_OF: Readonly<Record<ApprovalKind, OperatorRole>> = {
   withdrawal: 'treasury',
   resolution: 'catalogue',
+  set_resolution: 'catalogue',
   contracts: 'superuser',
   unwinding: 'treasury',
   market_terms: 'catalogue',

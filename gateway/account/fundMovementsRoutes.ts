@@ -39,6 +39,7 @@ const TYPES: Readonly<Record<number, AccountMovementType>> = {
   [FUND_MOVEMENT.REFUND]: 'claim',
   [FUND_MOVEMENT.UNWINDING]: 'unwinding',
   [FUND_MOVEMENT.FEE]: 'movement_fee',
+  [FUND_MOVEMENT.SET_CONVERSION]: 'conversion',
 };
 const OF_CHAIN = 'chain:';
 const TRANSACTION = /^chain:(0x[0-9a-f]{64}):/;

@@ -147,11 +147,11 @@ function convertHandler(deps: FundDeps, movement: Conversion, message: string): 
  * is searched before the shard is asked. Once the shard is READY and has answered everything that was given up, the
  * first command is in its journal or will never be.
  */
-async function convertUnlessDone(
-  { engine, queries, onError }: FundDeps,
-  call: CallOf<ConvertSpec>,
+export async function convertUnlessDone<C extends Call>(
+  { engine, queries, onError }: Pick<FundDeps, 'engine' | 'queries' | 'onError'>,
+  call: C,
   shard: number,
-  converted: (call: CallOf<ConvertSpec>) => void,
+  converted: (call: C) => void,
   convert: () => void,
 ): Promise<void> {
   const { account, route, key, fingerprint } = call.idempotencyHold!.use;

@@ -19,6 +19,7 @@ import { profileRoutes } from './profileRoutes.ts';
 import { publicProfileRoutes } from './publicProfileRoutes.ts';
 import { rewardRoutes } from './rewardsRoutes.ts';
 import { sessionRoutes } from './sessionsRoutes.ts';
+import { setConversionRoutes } from './setConversionsRoutes.ts';
 import { statementRoutes } from './statementRoutes.ts';
 import { walletSignInRoutes } from './walletRoutes.ts';
 import { walletRoutes } from './walletsRoutes.ts';
@@ -30,6 +31,7 @@ const GROUPS = [
   publicProfileRoutes,
   demoFundRoutes,
   fundRoutes,
+  setConversionRoutes,
   claimRoutes,
   pnlRoutes,
   positionRoutes,

@@ -95,6 +95,7 @@ const TYPES: Readonly<Record<number, string>> = {
   [FUND_MOVEMENT.CARRIED]: 'carried',
   [FUND_MOVEMENT.UNWINDING]: 'unwinding',
   [FUND_MOVEMENT.FEE]: 'movement_fee',
+  [FUND_MOVEMENT.SET_CONVERSION]: 'conversion',
 };
 
 export class StatementQueries {

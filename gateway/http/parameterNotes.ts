@@ -19,6 +19,7 @@ const NOTES: Readonly<Record<string, string>> = {
 /** The things whose `:id` is in a path, by the segment before it. */
 const THINGS: Readonly<Record<string, string>> = {
   markets: 'market',
+  'event-sets': 'event',
   events: 'event',
   users: 'account',
   sessions: 'session',

@@ -69,7 +69,7 @@ const CREATE_MARKET = {
   limit: 'createMarket',
   body: NEW_MARKET,
   answers: { 201: MARKET },
-  errors: ['VALIDATION_ERROR', 'RESOURCE_NOT_FOUND', 'CONFLICT', 'OUTCOME_UNKNOWN'],
+  errors: ['VALIDATION_ERROR', 'RESOURCE_NOT_FOUND', 'CONFLICT', 'MEMBER_OF_SET', 'OUTCOME_UNKNOWN'],
 } as const satisfies RouteSpec;
 
 const CHANGE_MARKET = {
@@ -86,6 +86,7 @@ const CHANGE_MARKET = {
     'RESOURCE_NOT_FOUND',
     'MARKET_NOT_FOUND',
     'CONFLICT',
+    'MEMBER_OF_SET',
     'INVALID_TRANSITION',
     'OUTCOME_UNKNOWN',
   ],

@@ -128,6 +128,12 @@ export class Catalog {
     return this.#eventBySlug.get(slug);
   }
 
+  /** The shard of a market: all markets of an event set lie where its id says (RULES.md 19.1). */
+  shardOf(id: string, eventId: string | null): number {
+    const event = eventId === null ? undefined : this.#eventById.get(eventId);
+    return shardOfMarket(toIdBytes(event?.details.winners === 1 ? event.id : id), this.#shards);
+  }
+
   /** CATALOG-4. Resolves when every change so far survives a power cut. */
   durable(): Promise<void> {
     return this.#changes.durable();
@@ -162,7 +168,7 @@ export class Catalog {
       index,
       id,
       idBytes,
-      shard: shardOfMarket(idBytes, this.#shards),
+      shard: this.shardOf(id, fields.eventId),
       ticksPerUnit: fields.ticksPerUnit,
       minOrderAtomic: fields.minOrderAtomic,
       yesTokenId,
@@ -174,6 +180,10 @@ export class Catalog {
       deployment: null,
       updatedMs: createdMs,
     };
+  }
+
+  #fromRow(row: MarketRow): MarketEntry {
+    return fromMarketRow(row, this.shardOf(row.id, row.event_id));
   }
 
   /** Removes the newest market, which no shard has opened. */
@@ -270,7 +280,7 @@ export class Catalog {
     const events = this.#database.prepare<[], EventRow>('SELECT * FROM events ORDER BY event_index').all();
     for (const row of events) this.#addEvent(fromEventRow(row));
     const markets = this.#database.prepare<[], MarketRow>('SELECT * FROM markets ORDER BY market_index').all();
-    for (const row of markets) this.#addMarket(fromMarketRow(row, this.#shards));
+    for (const row of markets) this.#addMarket(this.#fromRow(row));
     for (const { market_index, status, retries } of this.#deployments.all()) {
       this.#markets[market_index].deployment = { status, retries };
     }
@@ -292,7 +302,7 @@ export class Catalog {
       while (this.#markets.length > index) this.#dropNewest(this.#markets.at(-1)!);
       return;
     }
-    const read = { ...fromMarketRow(row, this.#shards), deployment: this.#deployments.of(index) };
+    const read = { ...this.#fromRow(row), deployment: this.#deployments.of(index) };
     const market = this.#marketById.get(row.id);
     if (market !== undefined) this.#change(market, read);
     else {

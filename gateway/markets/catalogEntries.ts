@@ -33,7 +33,12 @@ export type MarketDetails = Pick<
   | 'question_id'
 >;
 
-export type EventDetails = Omit<MarketEvent, 'id' | 'slug' | 'market_count' | 'created_at' | 'updated_at'> & {
+export type EventDetails = Omit<
+  MarketEvent,
+  'id' | 'slug' | 'winners' | 'market_count' | 'created_at' | 'updated_at'
+> & {
+  /** Of an event set (RULES.md 19.1), since its creation. */
+  readonly winners?: 1;
   /** Players of a game between two players (RULES.md 12.34). */
   readonly home_player_full_name?: string | null;
   readonly away_player_full_name?: string | null;

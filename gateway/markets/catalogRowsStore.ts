@@ -1,6 +1,5 @@
 /** The rows of markets and events in control.db, and the entries of the catalogue that they are read into. */
 import type { MarketStatus } from '../../shared/base/codes.ts';
-import { shardOfMarket } from '../../shared/base/sharding.ts';
 import type { EventEntry, MarketEntry } from './catalogEntries.ts';
 import { toIdBytes } from './marketTokensStore.ts';
 
@@ -52,13 +51,12 @@ export function toMarketRow(market: MarketEntry): MarketRow {
   };
 }
 
-export function fromMarketRow(row: MarketRow, shards: number): MarketEntry {
-  const idBytes = toIdBytes(row.id);
+export function fromMarketRow(row: MarketRow, shard: number): MarketEntry {
   return {
     index: row.market_index,
     id: row.id,
-    idBytes,
-    shard: shardOfMarket(idBytes, shards),
+    idBytes: toIdBytes(row.id),
+    shard,
     ticksPerUnit: row.ticks_per_unit,
     minOrderAtomic: row.min_order_atomic,
     yesTokenId: row.yes_token_id,

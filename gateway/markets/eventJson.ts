@@ -12,6 +12,7 @@ export function eventOf(event: EventEntry): MarketEvent {
     id: event.id,
     slug: event.slug,
     ...details,
+    winners: details.winners ?? null,
     market_count: event.markets.length,
     created_at: new Date(event.createdMs).toISOString(),
     updated_at: new Date(event.updatedMs).toISOString(),

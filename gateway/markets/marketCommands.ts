@@ -13,8 +13,10 @@ import type { Clock } from '../../shared/base/clock.ts';
 import { isDecided, MARKET_STATUS, type MarketStatus, type Stage } from '../../shared/base/codes.ts';
 import { E, ERRORS, errorRow, OK } from '../../shared/base/errors.ts';
 import type { Refusal } from '../base/refusal.ts';
+import type { SetPlace } from '../shardlink/listedMarket.ts';
 import { LEDGER_SETTLEMENT } from '../shardlink/settlementPort.ts';
-import type { Catalog, MarketDetails, MarketEntry, NewMarket } from './catalog.ts';
+import type { Catalog, EventEntry, MarketDetails, MarketEntry, NewMarket } from './catalog.ts';
+import { placeInSet, refuseJoining } from './eventSets.ts';
 import { type TokenIds, toIdBytes } from './marketTokensStore.ts';
 import { MarketTrades } from './marketTrades.ts';
 import { invalidField } from './newMarket.ts';
@@ -24,7 +26,7 @@ import { openingStage } from './stages.ts';
 type MarketEngine = {
   isReady(shard: number): boolean;
   openMarket(
-    market: MarketEntry,
+    market: MarketEntry & { readonly place: SetPlace | null },
     status: MarketStatus,
     feeBps: number,
     stage: Stage,
@@ -128,7 +130,10 @@ export class MarketCommands {
     const isOther =
       'outcomes' in change.details && !isDeepStrictEqual(change.details.outcomes, market.details.outcomes);
     if (isOther && this.#isReliedOn(market)) return OUTCOMES_NEVER_CHANGE;
-    return this.#refuseNames(change.details, market.details) ?? this.#check(market, change);
+    const before = this.#eventAt(market.eventId);
+    const after = change.eventId === undefined ? before : this.#eventAt(change.eventId);
+    const joining = refuseJoining(before, after);
+    return joining ?? this.#refuseNames(change.details, market.details) ?? this.#check(market, change);
   }
 
   /** @returns null on success; after a refusal nothing has changed. */
@@ -248,7 +253,7 @@ export class MarketCommands {
     const other = given === null ? -1 : given.findIndex((token, at) => token !== tokenIds[at]);
     if (other >= 0)
       return { refusal: invalidField(TOKEN_FIELDS[other], 'left out, or the id that the chain gives it') };
-    const named = this.#refuseNames(fields.details, {});
+    const named = this.#refuseNames(fields.details, {}) ?? refuseJoining(undefined, this.#eventAt(fields.eventId));
     if (named !== null) return { refusal: named };
     return tokenIds.every(isFree) ? { ...fields, id, tokenIds } : { refusal: TOKEN_IS_USED };
   }
@@ -270,10 +275,15 @@ export class MarketCommands {
     return { refusal: { row: ERRORS.OUTCOME_UNKNOWN } };
   }
 
+  #eventAt(id: string | null): EventEntry | undefined {
+    return id === null ? undefined : this.#catalog.eventById(id);
+  }
+
   #openInShard(market: MarketEntry): Promise<{ readonly code: number }> {
     const { status, feeBps } = market.opening;
-    const event = market.eventId === null ? undefined : this.#catalog.eventById(market.eventId);
-    return this.#engine.openMarket(market, status, feeBps, openingStage(event, this.#states));
+    const event = this.#eventAt(market.eventId);
+    const stage = openingStage(event, this.#states);
+    return this.#engine.openMarket({ ...market, place: placeInSet(market, event) }, status, feeBps, stage);
   }
 
   async #change(market: MarketEntry, change: MarketChange): Promise<Refusal | null> {

@@ -2,6 +2,7 @@
 import type { DepsOf, Route } from '../http/route.ts';
 import { adminCatalogRoutes } from './adminCatalogRoutes.ts';
 import { catalogueFileRoutes } from './adminCatalogueFilesRoutes.ts';
+import { adminEventSetRoutes } from './adminEventSetsRoutes.ts';
 import { adminResolutionRoutes } from './adminResolutionRoutes.ts';
 import { adminScoreRoutes } from './adminScoresRoutes.ts';
 import { adminStageRoutes } from './adminStagesRoutes.ts';
@@ -36,6 +37,7 @@ const GROUPS = [
   exchangeStatisticsRoutes,
   leaderboardRoutes,
   adminCatalogRoutes,
+  adminEventSetRoutes,
   adminScoreRoutes,
   catalogueFileRoutes,
   adminStageRoutes,

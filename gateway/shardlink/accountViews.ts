@@ -93,6 +93,12 @@ export class AccountViews {
     return held.sort((a, b) => a.market - b.market || a.outcome - b.outcome);
   }
 
+  /** The account's tokens of one outcome. */
+  tokens(account: number, market: number, outcome: Outcome): Pick<TokenBalance, 'availableAtomic' | 'reservedAtomic'> {
+    const pair = this.pairs.find(account, market);
+    return pair === NONE ? { availableAtomic: 0, reservedAtomic: 0 } : this.#tokensOf(pair, outcome);
+  }
+
   /** The full sets that the account could merge. */
   availableSets(account: number, market: number): number {
     const pair = this.pairs.find(account, market);

@@ -31,6 +31,7 @@ import type { ListedMarket, MarketPatch } from './listedMarket.ts';
 import type { PlacementWriter } from './placementWriter.ts';
 import type { CommandResult, ReplyHandler } from './reply.ts';
 import { request, requestAll } from './request.ts';
+import { writePlace } from './setClient.ts';
 
 /** An idempotency key and the fingerprint of its payload, four words each. */
 export type CommandKey = { readonly key: Uint32Array; readonly fingerprint: Uint32Array };
@@ -316,6 +317,7 @@ export class ShardClient {
         writeSafe(words, word + COMMAND.MARKET_OPEN.endMs, market.opening.endMs);
         words[word + COMMAND.MARKET_OPEN.status] = status;
         words[word + COMMAND.MARKET_OPEN.stage] = stage;
+        if (market.place != null) writePlace(words, word, market.place);
       },
     );
   }

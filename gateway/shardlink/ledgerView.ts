@@ -38,6 +38,10 @@ export class LedgerCopy {
   /** By market. */
   readonly #collateralMicro: Float64Array;
   readonly #roundingPpm: Float64Array;
+  /** As `setOf` of the views; the payouts of decided members, and the excess of each set, at the moment of the copy. */
+  readonly #setOf: Float64Array;
+  readonly #paid: ReadonlyMap<number, number>;
+  readonly #excessMicro: ReadonlyMap<number, number>;
   readonly #markets: MarketViews;
 
   constructor(accounts: AccountViews, markets: MarketViews) {
@@ -52,6 +56,9 @@ export class LedgerCopy {
     this.#no = [accounts.noAvailable, accounts.noReserved].map(ofPositions);
     this.#collateralMicro = markets.collateralMicro.slice(0, markets.count);
     this.#roundingPpm = markets.roundingPpm.slice(0, markets.count);
+    this.#setOf = markets.setOf.slice(0, markets.count);
+    this.#excessMicro = new Map(markets.excessMicro);
+    this.#paid = decidedMembers(markets);
     this.#markets = markets;
   }
 
@@ -77,6 +84,7 @@ export class LedgerCopy {
       }
       yield;
     }
+    for (const excess of this.#excessMicro.values()) collateral.add(excess);
     const sum = users.total + fees.total + collateral.total;
     return {
       balanced: areSetsCovered && sum === this.#totalMicro,
@@ -108,12 +116,27 @@ export class LedgerCopy {
   #isCovered(market: number, yesAtomic: number, noAtomic: number): boolean {
     const markets = this.#markets;
     const collateralMicro = this.#collateralMicro[market];
+    const setOf = this.#setOf[market];
+    const paidPpm = this.#paid.get(market);
+    // Before its decision a member of a set has another number of Yes tokens (RULES.md 19.2).
+    if (setOf !== 0 && paidPpm === undefined)
+      return noAtomic === collateralMicro && yesAtomic === collateralMicro + (this.#excessMicro.get(setOf - 1) ?? 0);
     const isPaying = markets.has(market) && isDecided(markets.status(market));
     if (!isPaying) return yesAtomic === collateralMicro && noAtomic === collateralMicro;
-    const payoutYes = BigInt(markets.payoutYesPpm(market));
+    const payoutYes = BigInt(paidPpm ?? markets.payoutYesPpm(market));
     const worth = BigInt(yesAtomic) * payoutYes + BigInt(noAtomic) * (BigInt(PPM) - payoutYes);
     return BigInt(collateralMicro) * BigInt(PPM) === worth + BigInt(this.#roundingPpm[market]);
   }
+}
+
+/** The payouts of the decided members of all event sets. */
+function decidedMembers(markets: MarketViews): Map<number, number> {
+  const paid = new Map<number, number>();
+  for (let market = 0; market < markets.count; market++) {
+    if (markets.setOf[market] === 0 || !isDecided(markets.status(market))) continue;
+    paid.set(market, markets.payoutYesPpm(market));
+  }
+  return paid;
 }
 
 function* stepsOf(start: number, end: number): Generator<readonly [from: number, to: number]> {

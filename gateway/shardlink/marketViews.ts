@@ -40,6 +40,10 @@ export class MarketViews {
   collateralMicro = new Float64Array(FIRST_MARKETS);
   /** The part of a decided market's collateral that belongs to no token, in millionths of a micro-USDC; by index. */
   roundingPpm = new Float64Array(FIRST_MARKETS);
+  /** By market index: 1 + the index of the first market of its event set; 0 for a market without one. */
+  setOf = new Float64Array(FIRST_MARKETS);
+  /** Of event sets, by the index of their first market: their USDC beyond the collateral of their markets. */
+  readonly excessMicro = new Map<number, number>();
   /** By shard: the stage in which new markets begin. */
   readonly shardStages: Stage[];
   /** By stage: the number of undecided markets in it. */
@@ -161,6 +165,7 @@ export class MarketViews {
     known.resolvedMs = readSafe(words, word + EVENT.MARKET.resolvedMs);
     known.settledMs = readSafe(words, word + EVENT.MARKET.settledMs);
     this.roundingPpm[market] = readSafe(words, word + EVENT.MARKET.roundingPpm);
+    this.setOf[market] = words[word + EVENT.MARKET.set];
     known.announcedSequence = readSafe(words, word + EVENT.MARKET.lastMarketSequence);
     // The first frame of a new market has the number after this one: above a floor, if there is one.
     if (before === undefined && !isRecovering) known.sequence = known.announcedSequence;
@@ -168,6 +173,14 @@ export class MarketViews {
     if (known.stage !== stageBefore) this.listChanges++;
     if (hasOtherStatus || known.startMs !== startMs || known.endMs !== endMs) this.listChanges++;
     if (hasOtherStatus) this.statusChanged.notify({ market, status: known.status });
+  }
+
+  /** The excess of an event set is another one. */
+  setExcess(words: Uint32Array, word: number): void {
+    const first = words[word + ANY_EVENT.market];
+    const excessMicro = readSigned(words, word + EVENT.SET.excessMicro);
+    if (excessMicro === 0) this.excessMicro.delete(first);
+    else this.excessMicro.set(first, excessMicro);
   }
 
   /** All markets of the shard have taken a step. */
@@ -220,6 +233,7 @@ export class MarketViews {
     while (this.#markets.length < market) this.#markets.push(undefined);
     this.collateralMicro = grown(this.collateralMicro, market + 1);
     this.roundingPpm = grown(this.roundingPpm, market + 1);
+    this.setOf = grown(this.setOf, market + 1);
     const uuid = new Uint8Array(UUID_BYTES);
     new Uint32Array(uuid.buffer).set(
       words.subarray(word + EVENT.MARKET.uuid, word + EVENT.MARKET.uuid + UUID_BYTES / 4),

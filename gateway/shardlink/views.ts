@@ -134,17 +134,14 @@ export class Views {
       case EVENT.ACCOUNT.TYPE:
         this.accounts.applyAccount(this.#funds(shard), result.shardSequence, words, word);
         break;
-      case EVENT.LAST_FILL.TYPE:
-        this.markets.recoverFill(words, word);
-        break;
       case EVENT.MARKET.TYPE:
         this.#applyMarket(shard, words, word);
         break;
+      case EVENT.LAST_FILL.TYPE:
+      case EVENT.SET.TYPE:
       case EVENT.STAGE.TYPE:
-        this.markets.step(shard, words, word);
-        break;
       case EVENT.RAISED.TYPE:
-        this.markets.raise(shard, readSafe(words, word + EVENT.RAISED.floor));
+        this.#applyToMarkets(shard, words, word);
         break;
       case EVENT.FUNDS.TYPE:
         this.accounts.applyFunds(this.#funds(shard), words, word);
@@ -160,6 +157,7 @@ export class Views {
         break;
       case EVENT.TOMBSTONE.TYPE: // the reply carries it
       case EVENT.UNWOUND.TYPE: // the balances come with it
+      case EVENT.SET_CONVERTED.TYPE: // likewise
       case EVENT.DIGEST.TYPE: // for replays only
         break;
       case EVENT.PUBLISHED.TYPE:
@@ -167,6 +165,20 @@ export class Views {
         break;
       default:
         unreachable('views: an event of unknown type');
+    }
+  }
+
+  /** Applies an event that is about markets but is not the MARKET event of one. */
+  #applyToMarkets(shard: number, words: Uint32Array, word: number): void {
+    switch (typeOf(words[word + ANY_EVENT.type])) {
+      case EVENT.LAST_FILL.TYPE:
+        return this.markets.recoverFill(words, word);
+      case EVENT.SET.TYPE:
+        return this.markets.setExcess(words, word);
+      case EVENT.STAGE.TYPE:
+        return this.markets.step(shard, words, word);
+      default:
+        return this.markets.raise(shard, readSafe(words, word + EVENT.RAISED.floor));
     }
   }
 

@@ -8,7 +8,8 @@ import { ORDER_STATUS, ORDER_STATUS_NAMES, SIDE } from '../../shared/base/codes.
 import { E, ERRORS, errorRow, OK } from '../../shared/base/errors.ts';
 import type { OrderRecord } from '../../shared/base/orderMath.ts';
 import type { REPLACE_MODE } from '../../shared/wire/commands.ts';
-import { flagsExpecting, NO_GROUP, PLACE_BIT_TOO_MANY_OPEN, REPLACE_ELSEWHERE } from '../../shared/wire/commands.ts';
+import { NO_GROUP, PLACE_BIT_TOO_MANY_OPEN, REPLACE_ELSEWHERE } from '../../shared/wire/commands.ts';
+import { flagsExpecting } from '../../shared/wire/expectedRemainder.ts';
 import { hashStartOf, isWronglySigned } from '../../shared/wire/hashStart.ts';
 import type { AccountStates } from '../account/accountStates.ts';
 import type { Accounts } from '../account/accounts.ts';

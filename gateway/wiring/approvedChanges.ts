@@ -3,7 +3,7 @@
  * out again; the second time has no effect.
  */
 import type { Clock } from '../../shared/base/clock.ts';
-import { MARKET_STATUS, MOVEMENT } from '../../shared/base/codes.ts';
+import { isDecided, MARKET_STATUS, MOVEMENT } from '../../shared/base/codes.ts';
 import { ERRORS, errorRow, OK } from '../../shared/base/errors.ts';
 import type { ApprovalRequest } from '../access/approvals.ts';
 import type { CarryOut } from '../access/fourEyes.ts';
@@ -16,6 +16,7 @@ import { refuseSuccessor } from '../chain/successor.ts';
 import type { Catalog } from '../markets/catalog.ts';
 import { readMarketPatch } from '../markets/catalogPatches.ts';
 import type { Contracts } from '../markets/contracts.ts';
+import type { EventSetCommands } from '../markets/eventSetCommands.ts';
 import type { MarketCommands } from '../markets/marketCommands.ts';
 import type { SettlementFacts } from '../shardlink/settlementFacts.ts';
 import type { Views } from '../shardlink/views.ts';
@@ -26,6 +27,7 @@ type ApprovedChangesDeps = {
   readonly views: Views;
   readonly funding: Funding;
   readonly marketCommands: MarketCommands;
+  readonly eventSets: EventSetCommands;
   readonly rotation: ContractRotation;
   readonly failedTrades: FailedTrades;
   readonly clock: Clock;
@@ -41,6 +43,8 @@ export function approvedChanges(deps: ApprovedChangesDeps): CarryOut {
         return withdraw(request, deps);
       case 'resolution':
         return decide(request, deps);
+      case 'set_resolution':
+        return decideSet(request, deps);
       case 'contracts':
         return rotate(request, deps);
       case 'unwinding':
@@ -78,6 +82,23 @@ async function decide(
   if (found === MARKET_STATUS.RESOLVING) return { row: ERRORS.ENGINE_BUSY };
   const isInThisWay = found === wanted || (found === MARKET_STATUS.SETTLED && wanted === MARKET_STATUS.RESOLVED);
   return isInThisWay && views.markets.payoutYesPpm(market.index) === payouts[0] ? null : refusal;
+}
+
+async function decideSet(
+  { event_id, status, payouts }: RequestOf<'set_resolution'>,
+  { catalog, eventSets, views }: ApprovedChangesDeps,
+): Promise<Refusal | null> {
+  const event = catalog.eventById(event_id);
+  if (event === undefined) return { row: ERRORS.RESOURCE_NOT_FOUND, message: 'event not found' };
+  const wanted = status === 'resolved' ? MARKET_STATUS.RESOLVED : MARKET_STATUS.CANCELLED;
+  const ppm = payouts === null ? null : new Map(Object.entries(payouts));
+  const refusal = await eventSets.decide(event, wanted, ppm);
+  if (refusal?.row !== ERRORS.INVALID_TRANSITION) return refusal;
+  // As for one market: a decision that the shard has made already is carried out; one that waits is tried again.
+  const statuses = event.markets.map(({ index }) => views.markets.status(index));
+  if (statuses.includes(MARKET_STATUS.RESOLVING)) return { row: ERRORS.ENGINE_BUSY };
+  const isAsDecided = event.markets.every(({ id, index }) => views.markets.payoutYesPpm(index) === (ppm?.get(id) ?? 0));
+  return statuses.every(isDecided) && (ppm === null || isAsDecided) ? null : refusal;
 }
 
 async function rotate(

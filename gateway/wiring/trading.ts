@@ -14,6 +14,7 @@ import { ContractRotation } from '../chain/contractRotation.ts';
 import type { MarketDeployment } from '../chain/deployment.ts';
 import { FailedTrades } from '../chain/failedTrades.ts';
 import { CatalogueImport } from '../markets/catalogueImport.ts';
+import { EventSetCommands } from '../markets/eventSetCommands.ts';
 import { MarketCommands } from '../markets/marketCommands.ts';
 import { MarketTrades } from '../markets/marketTrades.ts';
 import { ReliedTerms } from '../markets/reliedTerms.ts';
@@ -23,6 +24,7 @@ import { contractsOf } from '../operator/platformRoutes.ts';
 import { ShardClient } from '../shardlink/client.ts';
 import { ShardLink } from '../shardlink/link.ts';
 import { Outbox } from '../shardlink/outbox.ts';
+import { SetClient } from '../shardlink/setClient.ts';
 import { SettlementFacts } from '../shardlink/settlementFacts.ts';
 import { type FeedsInCluster, StreamFeeds } from '../stream/feeds.ts';
 import type { PrivateSource } from '../stream/privateIntake.ts';
@@ -60,6 +62,7 @@ export class Trading {
   readonly engine: ShardClient;
   readonly outbox: Outbox;
   readonly marketCommands: MarketCommands;
+  readonly eventSets: EventSetCommands;
   readonly stages: StageCommands;
   readonly terms: ReliedTerms;
   readonly catalogueImport: CatalogueImport;
@@ -97,6 +100,7 @@ export class Trading {
     this.terms = new ReliedTerms({ views, volumes: stores.volumes, audit: stores.audit, log });
     const isReliedOn = this.terms.isReliedOn.bind(this.terms);
     this.marketCommands = new MarketCommands(control.catalog, views.markets, this.engine, clock, isReliedOn, trades);
+    this.eventSets = new EventSetCommands(control.catalog, new SetClient(this.link), this.marketCommands, clock);
     this.stages = this.#makeStages(options);
     this.catalogueImport = this.#makeImport(options);
     const fundsEngine: FundsEngine = {
@@ -180,13 +184,14 @@ export class Trading {
 
   #makeFourEyes({ control, views, audit }: Stores, clock: Clock, settlementFacts: SettlementFacts): FourEyes {
     const { accounts, approvals, catalog, operators } = control;
-    const { failedTrades, funding, marketCommands, rotation } = this;
+    const { eventSets, failedTrades, funding, marketCommands, rotation } = this;
     const log = this.#log;
     return new FourEyes({
       approvals,
       operators,
       carryOut: approvedChanges({
         ...{ accounts, catalog, views, funding, marketCommands, rotation, failedTrades, clock, settlementFacts },
+        eventSets,
       }),
       clock,
       log,

@@ -6,7 +6,7 @@ const NAME = { type: 'string', examples: ['ada'] } as const;
 
 const APPROVAL_KIND = {
   type: 'string',
-  enum: ['withdrawal', 'resolution', 'contracts', 'unwinding', 'market_terms', 'event_terms'],
+  enum: ['withdrawal', 'resolution', 'set_resolution', 'contracts', 'unwinding', 'market_terms', 'event_terms'],
 } as const;
 const APPROVAL_STATUS = {
   type: 'string',

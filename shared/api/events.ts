@@ -1,5 +1,7 @@
 /** Events, which are the fixtures and questions that markets are about, and the administrator's commands for them. */
-import { COUNT, FLAG, LINE, TEXT, TIME, TITLE, UUID } from './fields.ts';
+import { LEAST_MEMBERS, MOST_MEMBERS } from '../base/eventSets.ts';
+import { PPM } from '../base/payout.ts';
+import { AMOUNT, COUNT, FLAG, LINE, OUTCOME_INDEX, SIGNED_UNITS, TEXT, TIME, TITLE, UUID } from './fields.ts';
 import {
   CATALOG_PAGE,
   COUNT_IS_ESTIMATE,
@@ -11,6 +13,7 @@ import {
   MARKET_TYPE_FIELD,
   OPTIONAL_TEXT,
   PAGE,
+  SET_TERMS,
   SHORT_TEXT,
 } from './markets.ts';
 import { arrayOf, described, type FromSchema, object, orNull, type QueryOf } from './schema.ts';
@@ -34,6 +37,7 @@ export const MARKET_EVENT = object({
   external_platform: TEXT,
   external_event_subtitle: orNull(TEXT),
   external_event_mutually_exclusive: FLAG,
+  winners: described(orNull({ type: 'integer', enum: [1] }), '1: an event set, exactly one market wins; else null.'),
   market_count: COUNT,
   created_at: TIME,
   updated_at: TIME,
@@ -135,6 +139,90 @@ export const EVENT_PATCH = {
   properties: EVENT_DETAILS,
 } as const;
 export type EventPatch = FromSchema<typeof EVENT_PATCH>;
+
+/** An event set (RULES.md 19.1): the event, the terms that its markets share, and what each of them is called. */
+export const NEW_EVENT_SET = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['event', 'winners', 'trading_ends_at', 'markets'],
+  properties: {
+    event: NEW_EVENT,
+    winners: { type: 'integer', enum: [1] },
+    ...SET_TERMS,
+    markets: {
+      type: 'array',
+      minItems: LEAST_MEMBERS,
+      maxItems: MOST_MEMBERS,
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['title'],
+        properties: { title: SHORT_TEXT, subtitle: SHORT_TEXT, description: LONG_TEXT },
+      },
+    },
+  },
+} as const;
+export type NewEventSet = FromSchema<typeof NEW_EVENT_SET>;
+export const EVENT_SET = object({ event: MARKET_EVENT, markets: arrayOf(MARKET) });
+export type EventSet = FromSchema<typeof EVENT_SET>;
+
+export const SET_PAYOUT = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['market_id', 'payout_yes_ppm'],
+  properties: { market_id: UUID, payout_yes_ppm: { type: 'integer', minimum: 1, maximum: PPM, examples: [PPM] } },
+} as const;
+const SET_PAYOUTS = {
+  type: 'array',
+  minItems: 1,
+  maxItems: MOST_MEMBERS,
+  items: SET_PAYOUT,
+  description: 'What each Yes pays, together 1,000,000; that of every other market pays nothing.',
+} as const;
+/** The market that wins, or parts that add up to one USDC. */
+export const SET_RESOLUTION = {
+  type: 'object',
+  additionalProperties: false,
+  minProperties: 1,
+  maxProperties: 1,
+  properties: { winner: UUID, payouts: SET_PAYOUTS },
+  examples: [{ winner: UUID.examples[0] }],
+} as const;
+export type SetResolution = FromSchema<typeof SET_RESOLUTION>;
+export const SET_CANCELLATION = {
+  type: 'object',
+  additionalProperties: false,
+  properties: { payouts: SET_PAYOUTS },
+} as const;
+
+const DIRECTION = { type: 'string', enum: ['to_usdc', 'from_usdc'] } as const;
+/** RULES.md 19.3. */
+export const SET_CONVERSION = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['direction', 'markets', 'amount'],
+  properties: {
+    direction: DIRECTION,
+    markets: {
+      type: 'array',
+      maxItems: MOST_MEMBERS,
+      uniqueItems: true,
+      items: UUID,
+      description: 'The markets whose No is given or got; none: a Yes of every market for one USDC.',
+    },
+    amount: AMOUNT,
+    dry_run: { type: 'boolean', description: 'Only answers what the conversion would do now.' },
+  },
+} as const;
+export type SetConversion = FromSchema<typeof SET_CONVERSION>;
+export const SET_CONVERTED = object({
+  event_id: UUID,
+  direction: DIRECTION,
+  dry_run: FLAG,
+  usdc_micro: described(SIGNED_UNITS, 'The change of the USDC of the account.'),
+  tokens: arrayOf(object({ market_id: UUID, outcome_index: OUTCOME_INDEX, change_atomic: SIGNED_UNITS })),
+});
+export type SetConverted = FromSchema<typeof SET_CONVERTED>;
 
 const SCORE_TEXT = { type: ['string', 'null'], maxLength: 40, ...LINE, examples: [null] } as const;
 const POINTS = { type: 'integer', minimum: 0, maximum: 1_000_000, examples: [3] } as const;

@@ -48,7 +48,7 @@ export type TransferState = (typeof TRANSFER_STATES)[number];
 
 export const KIND = { type: 'string', enum: FIAT_KINDS } as const;
 export const STATUS = { type: 'string', enum: FIAT_STATUSES } as const;
-const TRANSFER_STATE = { type: 'string', enum: TRANSFER_STATES } as const;
+export const TRANSFER_STATE = { type: 'string', enum: TRANSFER_STATES } as const;
 export const NAME = { type: 'string', pattern: '^[a-z0-9]{1,30}$', examples: ['sandbox'] } as const;
 const DECIMAL = { type: 'string', pattern: '^[0-9]{1,9}(?:\\.[0-9]{1,6})?$', examples: ['25.5'] } as const;
 const CURRENCY = { type: 'string', pattern: '^[A-Z]{3,5}$', examples: ['USD'] } as const;

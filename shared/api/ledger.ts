@@ -6,7 +6,7 @@ import { arrayOf, described, type FromSchema, object, orNull, type QueryOf } fro
 
 const TYPE = {
   type: 'string',
-  enum: ['deposit', 'withdrawal', 'split', 'merge', 'claim', 'fee_rebate', 'unwinding', 'movement_fee'],
+  enum: ['deposit', 'withdrawal', 'split', 'merge', 'claim', 'fee_rebate', 'unwinding', 'movement_fee', 'conversion'],
 } as const;
 export type AccountMovementType = FromSchema<typeof TYPE>;
 
@@ -48,7 +48,7 @@ export const STATEMENT_ENTRY = object({
     type: 'string',
     enum: [
       ...(['fill', 'deposit', 'withdrawal', 'split', 'merge', 'claim', 'settlement', 'refund', 'carried'] as const),
-      ...(['unwinding', 'movement_fee'] as const),
+      ...(['unwinding', 'movement_fee', 'conversion'] as const),
     ],
   },
   id: UUID,

@@ -318,6 +318,15 @@ const MARKET_TERMS = {
   fee_bps: FEE_BPS,
 } as const;
 
+/** The terms that the markets of an event set share. */
+export const SET_TERMS = {
+  trading_starts_at: TIME,
+  trading_ends_at: TIME,
+  fee_bps: FEE_BPS,
+  ticks_per_unit: { type: 'integer', enum: TICKS_PER_UNIT },
+  min_order_size_atomic: AMOUNT,
+} as const;
+
 export const NEW_MARKET = {
   type: 'object',
   additionalProperties: false,

@@ -126,6 +126,26 @@ export const ORDER_ERROR_NOTES = {
     'The market is in a status that does not allow this.',
     'Read the `status` of the market.',
   ),
+  NOT_A_SET: note(
+    'changed',
+    'The event is no event set: its markets are not of the kind of which exactly one wins.',
+    'Read `winners` of the event: 1 for a set.',
+  ),
+  SETS_UNAVAILABLE: note(
+    'later',
+    'This exchange makes no event sets: its markets are on a chain, or a member of its cluster has an older version.',
+    'Make an event whose markets are decided one by one.',
+  ),
+  MEMBER_OF_SET: note(
+    'changed',
+    'The market belongs to an event set: fee, times, decision and settlement are those of all its markets.',
+    'Decide and settle the event set; a single market can only be resolved as No, which eliminates it.',
+  ),
+  TOO_FEW_MEMBERS: note(
+    'changed',
+    'The set has two undecided markets left: eliminating one of them would be its decision.',
+    'Resolve the event set.',
+  ),
   OTHER_STAGE: note(
     'later',
     'The market, or the platform, is in another stage than the one in `expected`: another operator was faster.',

@@ -127,7 +127,7 @@ export function isDecided(status: number): boolean {
   return status >= MARKET_STATUS.RESOLVED;
 }
 
-/** FEE is paid for a withdrawal, split or merge on a chain. 5 to 8 are used only by FUND_MOVEMENT. */
+/** FEE is paid for a withdrawal, split or merge on a chain. 5 to 8 and 10 are used only by FUND_MOVEMENT. */
 export const MOVEMENT = { DEPOSIT: 0, WITHDRAWAL: 1, SPLIT: 2, MERGE: 3, CLAIM: 4, FEE: 9 } as const;
 /** Movements that are requested. */
 export const MOVEMENT_NAMES = ['deposit', 'withdrawal', 'split', 'merge', 'claim'] as const;
@@ -135,9 +135,17 @@ export const MOVEMENT_NAMES = ['deposit', 'withdrawal', 'split', 'merge', 'claim
 /**
  * Changes of an account's funds other than trades. Tokens of a decided market are paid by a claim of their holder or by
  * the settlement; those of a cancelled one are refunded by either. CARRIED is no movement: an account had it when
- * history began (RULES.md 10.17). UNWINDING takes back a fill that the chain refuses.
+ * history began (RULES.md 10.17). UNWINDING takes back a fill that the chain refuses. SET_CONVERSION is the part of one
+ * market in a conversion of an event set (19.9).
  */
-export const FUND_MOVEMENT = { ...MOVEMENT, SETTLEMENT: 5, REFUND: 6, CARRIED: 7, UNWINDING: 8 } as const;
+export const FUND_MOVEMENT = {
+  ...MOVEMENT,
+  SETTLEMENT: 5,
+  REFUND: 6,
+  CARRIED: 7,
+  UNWINDING: 8,
+  SET_CONVERSION: 10,
+} as const;
 
 /** The progress of a trade on a chain (RULES.md 14.8). */
 export const SETTLEMENT_STATUS_NAMES = ['pending', 'submitted', 'mined', 'settled', 'failed'] as const;

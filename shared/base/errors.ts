@@ -165,6 +165,10 @@ export const ERRORS = {
   INVALID_TRANSITION: row(603, 'CONFLICT', 409, 'market status does not allow this'),
   OTHER_STAGE: row(610, 'CONFLICT', 409, 'the stage is another one than the step comes from'),
   SECOND_OPERATOR_REQUIRED: row(620, 'SECOND_OPERATOR_REQUIRED', 403, 'another operator has to decide this'),
+  NOT_A_SET: row(614, 'NOT_A_SET', 409, 'the event is not a set'),
+  SETS_UNAVAILABLE: row(616, 'SETS_UNAVAILABLE', 409, 'event sets are not available here'),
+  MEMBER_OF_SET: row(613, 'MEMBER_OF_SET', 409, 'the market belongs to a set, which is changed and decided as a whole'),
+  TOO_FEW_MEMBERS: row(615, 'TOO_FEW_MEMBERS', 409, 'at least two markets of a set stay until it is decided'),
   NOTHING_TO_CLAIM: row(604, 'NOT_FOUND', 404, 'nothing to claim'),
 
   // 700 matching

@@ -36,9 +36,10 @@ const LOGGED = {
   /**
    * Commands and their events, and what a command does in a given state: a member that runs it again gets the same
    * events, byte for byte, in every later version. From 5 on the number in force is a record of each journal: a change
-   * of a rule or of a field raises it, and begins where the RULES record stands (engine/core/rules.ts).
+   * of a rule or of a field raises it, and begins where the RULES record stands (engine/core/rules.ts). 6 has event
+   * sets.
    */
-  engine: { newest: 5, oldest: 5 },
+  engine: { newest: 6, oldest: 5 },
   /** Rows of the journals of shards (engine/journal/row.ts). */
   journal: { newest: 3, oldest: 3 },
   /** Records of statements (shared/records/statements.ts). */
@@ -59,7 +60,7 @@ export const FILE_LAYOUTS = {
   /** The schema of read.db, and what the projector writes into it (shared/tables/readDb.ts). */
   readDb: 31,
   /** Snapshots of shards (engine/snapshot/snapshot.ts). */
-  snapshot: 16,
+  snapshot: 17,
 } as const;
 
 const NUMBERS_OF_FILES = [...Object.values(LOGGED).map(({ newest }) => newest), ...Object.values(FILE_LAYOUTS)];

@@ -7,9 +7,9 @@ const FNV_OFFSET_BASIS = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
 /**
- * The shard that owns a market: FNV-1a (32 bits) over the 16 bytes of its UUID, modulo the number of shards. Journals
- * depend on it, so the hash never changes, and the number of shards only where new journals begin
- * (engine/admin/reshard.ts).
+ * The shard that owns a market: FNV-1a (32 bits) over the 16 bytes of its UUID, or of its event's if that is a set (one
+ * shard has all of its markets), modulo the number of shards. Journals depend on it, so the hash never changes, and the
+ * number of shards only where new journals begin (engine/admin/reshard.ts).
  */
 export function shardOfMarket(idBytes: Uint8Array, shards: number): number {
   let hash = FNV_OFFSET_BASIS;

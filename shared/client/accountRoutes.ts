@@ -33,6 +33,8 @@ import type {
   QueuePosition,
   RateLimits,
   Redeemables,
+  SetConversion,
+  SetConverted,
   TombstoneResponse,
   TradeSettlement,
   UserActivity,
@@ -222,6 +224,15 @@ export class AccountRoutes extends MarketDataClient {
   /** Turns as many Yes and No tokens into USDC; keys as for `split`. */
   merge(marketId: string, amountAtomic: bigint | number, idempotencyKey?: string): Promise<FullSets> {
     return this.#convert('merge', marketId, amountAtomic, idempotencyKey);
+  }
+
+  /**
+   * Converts tokens of an event set: a No of each named market becomes USDC and a Yes of each other one, or back. Keys
+   * as for `split`; a dry run only says what would happen.
+   */
+  convert(eventId: string, conversion: SetConversion, idempotencyKey?: string): Promise<SetConverted> {
+    const path = `/v1/events/${segment(eventId)}/convert`;
+    return this.#sendPlacing('POST', path, conversion, { idempotencyKey: this.#ownKey(idempotencyKey) });
   }
 
   /** Tokens of decided markets that pay something; the rows of one market add up to what its claim pays. */

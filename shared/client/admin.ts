@@ -2,6 +2,7 @@
 import type { ImportReport } from '../api/catalogue.ts';
 import type { CallOptions } from './accountRequests.ts';
 import { type AdminOptions, AdminRequests } from './adminRequests.ts';
+import { AdminSets } from './adminSets.ts';
 import { withQuery } from './request.ts';
 import { INSPECT, type Inspecting, shown } from './shown.ts';
 import type {
@@ -75,12 +76,14 @@ import type {
 } from './types.ts';
 
 export class AdminClient {
+  readonly sets: AdminSets;
   readonly #requests: AdminRequests;
   readonly #options: AdminOptions;
 
   /** Reads are retried like those of `ExchangeClient`; a change only after an answer that nothing was done. */
   constructor(options: AdminOptions) {
     this.#requests = new AdminRequests(options);
+    this.sets = new AdminSets(this.#requests);
     this.#options = options;
   }
 
@@ -106,7 +109,6 @@ export class AdminClient {
     return this.#send('POST', `/admin/users/${encodeURIComponent(userId)}/delegates`, { maker, signer });
   }
 
-  /** The user and the USDC of the account. */
   user(userId: string): Promise<ProfileWithBalance> {
     return this.#send('GET', `/admin/users/${encodeURIComponent(userId)}`);
   }
@@ -219,7 +221,6 @@ export class AdminClient {
     return this.#send('PUT', `/admin/markets/${encodeURIComponent(marketId)}/rebate`, { rebate_bps: rebateBps });
   }
 
-  /** Deploys the market, also one whose deployment was given up. */
   deployMarket(marketId: string): Promise<MarketDeployment> {
     return this.#send('POST', `/admin/markets/${encodeURIComponent(marketId)}/deploy`);
   }
@@ -387,7 +388,6 @@ export class AdminClient {
     return this.#send('GET', '/admin/ledger');
   }
 
-  /** The metrics in the text format of Prometheus. */
   async metrics(): Promise<string> {
     return new Response(await this.#requests.open('/metrics')).text();
   }

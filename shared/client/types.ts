@@ -42,6 +42,7 @@ export type { DepositAuthorization, NewWithdrawal } from '../api/chainFunds.ts';
 export type { WaitingMoney, WaitingMoneyQuery } from '../api/chainMoney.ts';
 export type { ClusterState, HandedOver } from '../api/cluster.ts';
 export type {
+  EventSet,
   EventsQuery,
   EventView,
   EventWithMarkets,
@@ -49,8 +50,12 @@ export type {
   MarketEvent,
   MarketEvents,
   NewEvent,
+  NewEventSet,
   NewScore,
   RelatedMarkets,
+  SetConversion,
+  SetConverted,
+  SetResolution,
 } from '../api/events.ts';
 export type { FailedTrades, FailedTradesQuery, MendedTrade } from '../api/failedTrades.ts';
 export type {

@@ -9,6 +9,7 @@
  */
 import { assert } from '../base/assert.ts';
 import { OUTCOME, SIDE } from '../base/codes.ts';
+import { MOST_MEMBERS } from '../base/eventSets.ts';
 import { MOST_MOVEMENT_FEE_MICRO } from '../base/movementFee.ts';
 import {
   type AnyLayout,
@@ -23,13 +24,14 @@ import {
   record,
   safe,
   signed,
+  since,
   text,
   u32,
   unused,
 } from './layout.ts';
 import { writeSafe } from './record.ts';
 import type { RingProducer } from './ring.ts';
-import { FIRST_WITH_RULES, RECORD_VERSION } from './version.ts';
+import { FIRST_WITH_RULES, FIRST_WITH_SETS, RECORD_VERSION } from './version.ts';
 
 export const COMMAND_VERSION = RECORD_VERSION;
 export const CLIENT_ID_MAX_BYTES = 64;
@@ -115,6 +117,8 @@ export const COMMAND = family(HEADER, {
     endMs: safe(),
     status: u32(),
     stage: u32('STAGE; that of the shard if that is stricter'),
+    set: since(FIRST_WITH_SETS, u32('1 + the index of the first market of its set; 0: it is in none')),
+    place: since(FIRST_WITH_SETS, octets(['ordinal', 'members'], 'its place in the set, and the number of places')),
   }),
   MARKET_PATCH: member(7, 'Change a market.', {
     rows: ROWS,
@@ -186,6 +190,29 @@ export const COMMAND = family(HEADER, {
     { rules: alias('flags', u32('engine/core/rules.ts')) },
     FIRST_WITH_RULES,
   ),
+  CONVERT_SET: member(
+    24,
+    'Convert tokens of an event set; the market is the first of the set, as in the two below.',
+    {
+      direction: alias('flags', u32('CONVERSION')),
+      chosen: bytes(8, 'a bit for each market of the set whose No is converted'),
+      amountAtomic: safe(),
+      ...KEY,
+    },
+    FIRST_WITH_SETS,
+  ),
+  DECIDE_SET: member(
+    25,
+    'Decide what the tokens of all markets of a set pay.',
+    {
+      rows: ROWS,
+      status: u32('RESOLVED or CANCELLED'),
+      unused: unused(1),
+      payoutsYesPpm: bytes(4 * MOST_MEMBERS, 'a word for each market; all 0: equal parts'),
+    },
+    FIRST_WITH_SETS,
+  ),
+  SETTLE_SET: member(26, 'Pay every account for its tokens of a decided set.', { rows: ROWS }, FIRST_WITH_SETS),
 });
 /** The fields that every command has. */
 export const ANY_COMMAND = record('ANY_COMMAND', HEADER, 'The header of every command.');
@@ -276,7 +303,7 @@ export const EXT_ROUTE = {
   CANCEL_REPLACE: 3,
   AMEND: 4,
   BATCH_CANCEL: 5,
-  /** Split and merge: the path is part of the fingerprint. */
+  /** Split, merge and conversions of sets: the path is part of the fingerprint. */
   CONVERT: 6,
 } as const;
 /** An amend keeps the time priority of the old order where RULES.md 7.10 allows it; a cancel-replace never does. */
@@ -284,49 +311,17 @@ export const REPLACE_MODE = { CANCEL_REPLACE: 0, AMEND: 1 } as const;
 /** In the flags of a REPLACE, above the mode: the old order is open in another shard, so in another market. */
 export const REPLACE_ELSEWHERE = 1 << 8;
 /**
- * In the flags of a REPLACE: it is refused unless so much remains of the old order, in the asset that it gives. The
- * shard takes this out of the command before it journals it: what was accepted does not depend on it any more.
- */
-const REPLACE_EXPECTS = 1 << 9;
-const EXPECTED_SHIFT = 10;
-/**
  * In the flags of a PLACE or REPLACE, written by the shard before it journals the command: it keeps the nonce and the
  * maker of the order while that is open. Orders without it, in older journals, count as signed with the nonce 0 by any
  * wallet of their account when a floor is raised.
  */
 export const ORDER_NONCE_KEPT = 1 << 10;
-const TWO_32 = 2 ** 32;
-
-/** The flags of a REPLACE that expects this amount; its low word goes into `expectedLow`. */
-export function flagsExpecting(amount: number): number {
-  return (REPLACE_EXPECTS | (Math.floor(amount / TWO_32) << EXPECTED_SHIFT)) >>> 0;
-}
-
-/** The amount that the REPLACE expects to remain, or null; the command is as one without it afterwards. */
-export function takeExpected(words: Uint32Array, word: number): number | null {
-  const flags = words[word + ANY_COMMAND.flags];
-  if ((flags & REPLACE_EXPECTS) === 0) return null;
-  const amount = (flags >>> EXPECTED_SHIFT) * TWO_32 + words[word + EXTENDED_PLACE.expectedLow];
-  words[word + ANY_COMMAND.flags] = flags & (REPLACE_EXPECTS - 1);
-  words[word + EXTENDED_PLACE.expectedLow] = 0;
-  return amount;
-}
-
 /** In the flags of a CANCEL, beside the close reason in the low byte. */
 export const CANCEL_TOMBSTONE = 1 << 8;
 
-/** Commands that may use the reserved tenth of the ring: they reduce risk or run the exchange. */
-function isUrgent(type: CommandType): boolean {
-  switch (type) {
-    case COMMAND.PLACE.TYPE:
-    case COMMAND.REPLACE.TYPE:
-    case COMMAND.CONVERT.TYPE:
-    case COMMAND.CLAIM.TYPE:
-      return false;
-    default:
-      return true;
-  }
-}
+const { CLAIM, CONVERT, CONVERT_SET, PLACE, REPLACE } = COMMAND;
+/** Commands that leave the last tenth of the ring to those that reduce risk or run the exchange. */
+const PATIENT: readonly CommandType[] = [PLACE.TYPE, REPLACE.TYPE, CONVERT.TYPE, CONVERT_SET.TYPE, CLAIM.TYPE];
 
 /**
  * Claims a command in the ring and writes its header; the caller fills the body words and publishes.
@@ -342,7 +337,7 @@ export function claimCommand(
   flags: number,
   lengthBytes = COMMAND_BYTES[type],
 ): number {
-  const word = ring.tryClaim(lengthBytes, isUrgent(type) ? 0 : ring.capacity / 10);
+  const word = ring.tryClaim(lengthBytes, PATIENT.includes(type) ? ring.capacity / 10 : 0);
   if (word < 0) return -1;
   const words = ring.words;
   words[word + ANY_COMMAND.type] = type | (COMMAND_VERSION << 16);

@@ -28,11 +28,12 @@ import {
   record,
   safe,
   signed,
+  since,
   text,
   u32,
   unused,
 } from './layout.ts';
-import { RECORD_VERSION } from './version.ts';
+import { FIRST_WITH_SETS, RECORD_VERSION } from './version.ts';
 
 export const EVENT_VERSION = RECORD_VERSION;
 
@@ -132,6 +133,8 @@ export const EVENT = family(HEADER, {
     resolvedMs: safe('when it was resolved or cancelled'),
     settledMs: safe(),
     roundingPpm: safe('millionths of a micro-USDC in the collateral that no token is worth'),
+    set: since(FIRST_WITH_SETS, u32('1 + the index of the first market of its event set; 0: it is in none')),
+    place: since(FIRST_WITH_SETS, octets(['ordinal', 'members'], 'its place there, and how many markets the set has')),
   }),
   FUNDS: member(11, 'A deposit, withdrawal, split, merge or claim, or the fee of one of them.', {
     movement: alias('flags', u32('MOVEMENT')),
@@ -194,6 +197,23 @@ export const EVENT = family(HEADER, {
     wallet: bytes(20),
     unused: unused(1),
   }),
+  SET: member(
+    25,
+    'The money of an event set beyond the collateral of its markets; the market is the first of the set.',
+    { excessMicro: signed('in absolute terms; RULES.md 19.2') },
+    FIRST_WITH_SETS,
+  ),
+  SET_CONVERTED: member(
+    26,
+    'What an account gave and got in one market when it converted tokens of an event set; one event for each market.',
+    {
+      direction: alias('flags', u32('CONVERSION')),
+      micro: signed('the change of its USDC, whole in the first event of the conversion'),
+      yesAtomic: signed('and of its tokens'),
+      noAtomic: signed(),
+    },
+    FIRST_WITH_SETS,
+  ),
 });
 /** The fields that every event has. */
 export const ANY_EVENT = record('ANY_EVENT', HEADER, 'The header of every event.');

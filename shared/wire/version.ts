@@ -8,6 +8,8 @@ import { FORMATS } from '../base/formats.ts';
 export const FIRST_VERSION = 1;
 /** The first version whose own number is in its records, and whose rules a RULES record brings into force. */
 export const FIRST_WITH_RULES = 5;
+/** The first version with event sets. */
+export const FIRST_WITH_SETS = 6;
 /** The layouts of this program: every record in memory has them. */
 export const RECORD_VERSION: number = FORMATS.engine.newest;
 

@@ -42,6 +42,10 @@ async function tryOthers(server: TestServer, { id }: OrderMarket): Promise<void>
   await assert.rejects(created, { code: 'VALIDATION_ERROR', message: /invalid yes_token_id/ });
   const named = server.admin.patchMarket(id, { condition_id: `0x${'11'.repeat(32)}` });
   await assert.rejects(named, { code: 'VALIDATION_ERROR', message: /invalid condition_id/ });
+  const set = { event: { title: 'S' }, winners: 1, trading_ends_at: fields.trading_ends_at } as const;
+  const made = server.admin.sets.create({ ...set, markets: [{ title: 'A' }, { title: 'B' }] });
+  await assert.rejects(made, { code: 'SETS_UNAVAILABLE', message: /the markets of this exchange are on a chain/ });
+  assert.equal((await server.request('GET', '/v1/events/s')).status, 404);
   const contracts = { exchange_address: rig.contracts.exchange, market_factory_address: `0x${'22'.repeat(20)}` };
   await assert.rejects(server.admin.changeContracts(contracts), { message: /invalid market_factory_address/ });
   const next = { exchange_address: `0x${'22'.repeat(20)}` };

@@ -4,6 +4,7 @@ import { ALERT_FAULTS } from './faults/alerts.ts';
 import { BACKUP_FAULTS } from './faults/backup.ts';
 import { CLIENT_FAULTS } from './faults/client.ts';
 import { CLUSTER_FAULTS } from './faults/cluster.ts';
+import { EVENT_SET_FAULTS } from './faults/eventSets.ts';
 import type { Fault } from './faults/fault.ts';
 import { HISTORY_FAULTS } from './faults/history.ts';
 import { MARKET_FAULTS } from './faults/markets.ts';
@@ -20,6 +21,7 @@ export const FAULTS: readonly Fault[] = [
   ...CLUSTER_FAULTS,
   ...MATCHING_FAULTS,
   ...MARKET_FAULTS,
+  ...EVENT_SET_FAULTS,
   ...SHARD_FAULTS,
   ...VERIFICATION_FAULTS,
   ...SETTLEMENT_FAULTS,

@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import type { Levels } from '../../engine/book/levels.ts';
+import type { Market } from '../../engine/book/market.ts';
 import { DOUBLE_SHIFT, NONE, type Orders, WORD_SHIFT } from '../../engine/book/orders.ts';
 import { CLIENT_ID_WORDS, NO_TAG } from '../../engine/book/tags.ts';
 import type { Engine } from '../../engine/core/engine.ts';
@@ -24,8 +25,9 @@ export function assertAgreement(
   oracle.markets.forEach((expected, of) => {
     const market = markets.peek(toIndex(of))!;
     const { stage } = market;
-    const facts = { status: market.status, stage, feeBps: market.feeBps, collateral: BigInt(market.collateralMicro) };
-    const { status, feeBps, collateral } = expected;
+    const facts = { status: market.status, stage, feeBps: market.feeBps, collateral: usdcOf(market) };
+    const { status, feeBps } = expected;
+    const collateral = expected.set?.pot ?? expected.collateral;
     const expectedFacts = { status, stage: expected.stage, feeBps, collateral };
     assert.deepEqual(facts, expectedFacts, `market ${market.index}`);
     assert.equal(market.sequence, frameOf(market.index), 'the last frame is the last one that was read');
@@ -59,6 +61,13 @@ export function assertAgreement(
   }
   if (contracts.haveChanged) assert.equal(contracts.chainId, DOMAINS[oracle.domain].chainId, 'contracts');
   else assert.equal(oracle.domain, 0, 'contracts');
+}
+
+/** The USDC behind the tokens of a market, or of its whole set. */
+function usdcOf({ collateralMicro, set }: Market): bigint {
+  if (set === null) return BigInt(collateralMicro);
+  const collateral = set.members.reduce((sum, member) => sum + BigInt(member?.collateralMicro ?? 0), 0n);
+  return BigInt(set.excessMicro) + collateral;
 }
 
 function queueOf(engine: Engine, levels: Levels): string[] {

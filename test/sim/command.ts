@@ -3,6 +3,7 @@ import { placeDigest } from '../../engine/verify/placeDigest.ts';
 import type { Verifier } from '../../engine/verify/verifier.ts';
 import { CLOSE_REASON, MOVEMENT } from '../../shared/base/codes.ts';
 import { OK } from '../../shared/base/errors.ts';
+import { CONVERSION, chosenOf } from '../../shared/base/eventSets.ts';
 import { ADDRESS_BYTES, tryParseHex } from '../../shared/base/hex.ts';
 import type { Eip712Domain, OrderHasher } from '../../shared/crypto/eip712.ts';
 import {
@@ -15,11 +16,11 @@ import {
   type CommandType,
   claimCommand,
   EXTENDED_PLACE,
-  flagsExpecting,
   NO_GROUP,
   NO_MARKET,
   REPLACE_MODE,
 } from '../../shared/wire/commands.ts';
+import { flagsExpecting } from '../../shared/wire/expectedRemainder.ts';
 import { writeSafe } from '../../shared/wire/record.ts';
 import type { RingProducer } from '../../shared/wire/ring.ts';
 import {
@@ -100,6 +101,22 @@ export type Command =
       readonly endMs: number;
     }
   | { readonly kind: 'decide'; readonly market: number; readonly status: number; readonly payoutYesPpm: number }
+  | {
+      readonly kind: 'convertSet';
+      readonly account: number;
+      /** The first market of the set. */
+      readonly market: number;
+      readonly chosen: readonly number[];
+      readonly amount: number;
+      readonly isToUsdc: boolean;
+    }
+  | {
+      readonly kind: 'decideSet';
+      readonly market: number;
+      readonly status: number;
+      readonly payouts: readonly number[] | null;
+    }
+  | { readonly kind: 'settleSet'; readonly market: number }
   | { readonly kind: 'claim'; readonly account: number; readonly market: number }
   | { readonly kind: 'settle'; readonly market: number }
   | {
@@ -166,7 +183,7 @@ export function send(
   const index = market === undefined ? NO_MARKET : toIndex(market);
   const word = claimCommand(ring, type, requestId, accountOf(command), timeMs, index, flags, bytes);
   if (word < 0) return false;
-  writeBody(ring, word, command, index);
+  writeBody(ring, word, command, index, toIndex);
   ring.publish();
   return true;
 }
@@ -214,6 +231,14 @@ function headOf(command: Command): Head {
       return { type: COMMAND.MARKET_PATCH.TYPE, market: command.market };
     case 'decide':
       return { type: COMMAND.RESOLVE.TYPE, market: command.market };
+    case 'convertSet': {
+      const flags = command.isToUsdc ? CONVERSION.TO_USDC : CONVERSION.FROM_USDC;
+      return { type: COMMAND.CONVERT_SET.TYPE, market: command.market, flags };
+    }
+    case 'decideSet':
+      return { type: COMMAND.DECIDE_SET.TYPE, market: command.market };
+    case 'settleSet':
+      return { type: COMMAND.SETTLE_SET.TYPE, market: command.market };
     case 'claim':
       return { type: COMMAND.CLAIM.TYPE, market: command.market };
     case 'settle':
@@ -233,11 +258,28 @@ function headOf(command: Command): Head {
   }
 }
 
-function writeBody(ring: RingProducer, word: number, command: Command, marketIndex: number): void {
+function writeBody(
+  ring: RingProducer,
+  word: number,
+  command: Command,
+  marketIndex: number,
+  toIndex: (market: number) => number,
+): void {
   const { words } = ring;
   switch (command.kind) {
     case 'open':
       writeMarketOpen(words, word, marketIndex, command.terms);
+      if (command.terms.set !== undefined) {
+        words[word + COMMAND.MARKET_OPEN.set] = toIndex(command.terms.set.first) + 1;
+      }
+      break;
+    case 'convertSet':
+      words.set(chosenOf(command.chosen), word + COMMAND.CONVERT_SET.chosen);
+      writeSafe(words, word + COMMAND.CONVERT_SET.amountAtomic, command.amount);
+      break;
+    case 'decideSet':
+      words[word + COMMAND.DECIDE_SET.status] = command.status;
+      words.set(command.payouts ?? [], word + COMMAND.DECIDE_SET.payoutsYesPpm);
       break;
     case 'place':
       writeOrder(words, word, command.placement, isExtended(fieldsOf(command.placement)));
@@ -333,6 +375,14 @@ export function ask(oracle: Oracle, command: Command): number {
       return oracle.patch(command.market, command);
     case 'decide':
       return oracle.decide(command.market, command.status, command.payoutYesPpm);
+    case 'convertSet': {
+      const { account, market, chosen, amount, isToUsdc } = command;
+      return oracle.convertSet(account, market, chosen, BigInt(amount), isToUsdc);
+    }
+    case 'decideSet':
+      return oracle.decideSet(command.market, command.status, command.payouts);
+    case 'settleSet':
+      return oracle.settleSet(command.market);
     case 'claim':
       return oracle.claim(command.account, command.market);
     case 'settle':

@@ -7,6 +7,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { NEWEST_RULES } from '../../engine/core/rules.ts';
 import { CLOSE_REASON } from '../../shared/base/codes.ts';
 import { E, OK } from '../../shared/base/errors.ts';
 import { keccak256 } from '../../shared/crypto/keccak.ts';
@@ -46,8 +47,10 @@ class Pair {
 
   constructor(seed: number, collateralCheck: boolean) {
     this.random = new Random(seed);
-    this.rig = new EngineRig({ collateralCheck, verifier: simVerifier, rowsOfRecord: ROWS_OF_RECORD });
+    const shard = { rowsOfRecord: ROWS_OF_RECORD, rules: NEWEST_RULES };
+    this.rig = new EngineRig({ collateralCheck, verifier: simVerifier, ...shard });
     this.oracle = new Oracle(collateralCheck, ROWS_OF_RECORD);
+    this.oracle.hasSets = true;
     const { random, oracle } = this;
     const { nowMs } = this.rig;
     oracle.nowMs = nowMs;
@@ -196,6 +199,11 @@ after(() => {
     'nonceFloor',
     'stage',
     'step',
+    'convertSet',
+    'decideSet',
+    'settleSet',
+    'MEMBER_OF_SET',
+    'TOO_FEW_MEMBERS',
     ...REFUSALS,
   ]) {
     assert.ok(seen.has(what), `the flows have ${what}`);

@@ -73,6 +73,8 @@ export class Flow {
   readonly #terms: MarketTerms[] = [];
   /** The markets that are traded, one for each of SIZES; a decided one makes room for another. */
   readonly #current: number[] = SIZES.map((_, market) => market);
+  /** The members of the event set that is traded. */
+  #set: readonly number[] = [];
   #salt = 0;
   #reference = 0;
 
@@ -107,7 +109,7 @@ export class Flow {
   next(nowMs: number): Command {
     const random = this.#random;
     const dice = random.below(1000);
-    if (dice < 580) return this.#place(nowMs);
+    if (dice < 590) return this.#place(nowMs);
     if (dice < 605) return this.#group();
     if (dice < 606) return { kind: 'contracts', domain: random.below(DOMAINS.length) };
     if (dice < 609 || (this.#isHalted && random.chance(6))) return this.#stage();
@@ -118,9 +120,11 @@ export class Flow {
     if (dice < 856) return this.#cancelMany();
     if (dice < 859) return this.#sweep();
     if (dice < 861) return this.#nonceFloor();
-    if (dice < 925) return this.#convert();
+    if (dice < 893) return this.#convert();
+    if (dice < 925) return this.#convertSet(nowMs);
     if (dice < 960) return this.#funds();
-    if (dice < 985) return this.#patch(nowMs);
+    if (dice < 975) return this.#patch(nowMs);
+    if (dice < 985) return this.#endSet(nowMs);
     if (dice < 993) return this.#end(nowMs);
     return { kind: 'tick' };
   }
@@ -304,9 +308,9 @@ export class Flow {
   #market(): number {
     const random = this.#random;
     if (random.chance(2)) return random.below(this.#terms.length + 1);
-    const market = random.pick(this.#current);
+    const market = random.pick(this.#traded);
     const isActive = this.oracle.markets[market]?.status === MARKET_STATUS.ACTIVE;
-    return isActive || random.chance(20) ? market : random.pick(this.#current);
+    return isActive || random.chance(20) ? market : random.pick(this.#traded);
   }
 
   /** Mostly within a few ticks of the middle, so that much crosses; sometimes at the very ends. */
@@ -391,7 +395,7 @@ export class Flow {
 
   #convert(): Command {
     const random = this.#random;
-    const market = random.pick(this.#current);
+    const market = random.pick(this.#traded);
     const lots = random.below(10) + (random.chance(10) ? 0.1 : 0);
     const { ticksPerUnit } = this.#terms[market];
     const isHuge = this.#hasNoCollateral && random.chance(20);
@@ -414,9 +418,9 @@ export class Flow {
 
   #patch(nowMs: number): Command {
     const random = this.#random;
-    const market = random.pick(this.#current);
+    const market = random.pick(this.#traded);
     const terms = this.#terms[market];
-    if (random.chance(60)) terms.endMs = nowMs + random.between(-5000, 900_000);
+    if (random.chance(terms.set === undefined ? 60 : 5)) terms.endMs = nowMs + random.between(-5000, 900_000);
     return {
       kind: 'patch',
       market,
@@ -465,6 +469,78 @@ export class Flow {
     const past = decided.length > 0 && random.chance(50) ? random.pick(decided) : random.below(this.#terms.length);
     if (random.chance(30)) return { kind: 'settle', market: past };
     return { kind: 'claim', account: random.pick([0, ...ACCOUNTS]), market: past };
+  }
+
+  /** The markets that are traded, those of the event set among them once they are open. */
+  get #traded(): number[] {
+    const members = this.#set.filter((market) => this.oracle.markets[market] !== undefined);
+    return [...this.#current, ...members];
+  }
+
+  /** Both directions, of whatever markets; mostly of so little that the account has it. */
+  #convertSet(nowMs: number): Command {
+    const random = this.#random;
+    const [first] = this.#set;
+    if (first === undefined || this.oracle.markets[this.#set.at(-1)!] === undefined) return this.#openSet(nowMs);
+    const size = this.#set.length;
+    const isToUsdc = random.chance(50);
+    const every = Array.from({ length: size }, (_, place) => place);
+    const some = every.filter(() => random.chance(50));
+    const chosen = random.chance(15) ? every : random.chance(15) ? [] : random.chance(2) ? [size] : some;
+    const { ticksPerUnit } = this.#terms[first];
+    const isHuge = random.chance(this.#hasNoCollateral ? 10 : 1);
+    const amount = isHuge ? this.#huge() : random.below(6) * ticksPerUnit + (random.chance(20) ? random.below(99) : 0);
+    const market = random.chance(97) ? first : random.below(this.#terms.length + 1);
+    return { kind: 'convertSet', account: random.pick(ACCOUNTS), market, chosen, amount: Math.floor(amount), isToUsdc };
+  }
+
+  /** Eliminations, the decision of all, and acts on single members that are refused. */
+  #endSet(nowMs: number): Command {
+    const random = this.#random;
+    const [first] = this.#set;
+    const last = this.#set.at(-1);
+    if (first === undefined || last === undefined || this.oracle.markets[last] === undefined)
+      return this.#openSet(nowMs);
+    const { markets } = this.oracle;
+    const isOver = this.#set.every((market) => isDecided(markets[market]!.status));
+    const member = random.pick(this.#set);
+    if (isOver && random.chance(40)) return this.#openSet(nowMs);
+    if (isOver && random.chance(40)) return { kind: 'settleSet', market: first };
+    const status = random.chance(70) ? MARKET_STATUS.RESOLVED : MARKET_STATUS.CANCELLED;
+    const payoutYesPpm = random.pick([0, 0, 0, PPM]);
+    if (random.chance(60)) return { kind: 'decide', market: member, status, payoutYesPpm };
+    if (random.chance(15)) return { kind: random.pick(['settleSet', 'settle'] as const), market: first };
+    if (random.chance(30)) return { kind: 'claim', account: random.pick([0, ...ACCOUNTS]), market: member };
+    const open = this.#set.filter((market) => !isDecided(markets[market]!.status));
+    return { kind: 'decideSet', market: first, status, payouts: random.chance(30) ? null : this.#payouts(open) };
+  }
+
+  /** One winner, or parts that add up to one USDC, mostly of what is left. */
+  #payouts(open: readonly number[]): number[] {
+    const random = this.#random;
+    const winners = open.length > 0 && random.chance(90) ? open : this.#set;
+    const winner = random.pick(winners);
+    const other = random.pick(winners);
+    const part = random.pick([0, 0, 1, 333_333, PPM / 2]);
+    const payouts = this.#set.map(() => 0);
+    payouts[this.#set.indexOf(winner)] += PPM - part;
+    payouts[this.#set.indexOf(other)] += random.chance(95) ? part : part + 1;
+    return payouts;
+  }
+
+  /** The next market of a set that was begun, or the first of another set. */
+  #openSet(nowMs: number): Command {
+    const random = this.#random;
+    const next = this.oracle.markets.length;
+    if (next < this.#terms.length) return { kind: 'open', market: next, terms: { ...this.#terms[next] } };
+    if (!this.oracle.hasSets) return { kind: 'tick' };
+    const members = random.pick([2, 3, 3, 4, 8]);
+    this.#set = Array.from({ length: members }, (_, ordinal) => next + ordinal);
+    this.#opened(next, 1, nowMs);
+    const terms = { ...this.#terms[next]!, status: MARKET_STATUS.ACTIVE, stage: undefined };
+    for (const [ordinal, market] of this.#set.entries())
+      this.#terms[market] = { ...terms, set: { first: next, ordinal, members } };
+    return { kind: 'open', market: next, terms: { ...this.#terms[next]! } };
   }
 
   /** A market that was lost in a crash, or is still on its way, is opened again unchanged. */

@@ -35,7 +35,13 @@ type OracleMarket = {
   holders: number[];
   /** While they are being paid: those whose turn is still to come. */
   unpaid: number[] | undefined;
+  /** RULES.md 19: the markets of which exactly one outcome wins, this one among them. */
+  set: OracleSet | undefined;
 };
+
+/** The USDC of a set lie in one pot, whatever its tokens are. */
+type OracleSet = { readonly size: number; readonly members: number[]; pot: bigint; isSettled: boolean };
+type SetPlace = { readonly first: number; readonly ordinal: number; readonly members: number };
 
 type OracleOrder = {
   id: number;
@@ -110,7 +116,7 @@ type Accepted = {
   readonly market: number;
   readonly expirationSec: number;
 };
-type Patch = { status?: number | undefined; feeBps?: number | undefined; endMs?: number };
+type Patch = { status?: number | undefined; feeBps?: number | undefined; startMs?: number; endMs?: number };
 type Step = { readonly stage: number; readonly from?: number | undefined; readonly market?: number | undefined };
 type Purse = { available: bigint; reserved: bigint };
 
@@ -143,6 +149,8 @@ export class Oracle {
   domain = 0;
   /** In which new markets begin. */
   stage = 0;
+  /** The rules in force know event sets. */
+  hasSets = false;
   readonly groups = new Map<number, OracleGroup>();
   /** The part of the account's USDC that other shards hold. */
   elsewhere = 0n;
@@ -167,6 +175,7 @@ export class Oracle {
   /** RULES.md 9.18: orders and holders that a record closes and pays, and the markets whose turn comes again. */
   readonly #rows: number;
   readonly #endings: number[] = [];
+  readonly #settledMarkets = new Set<number>();
 
   constructor(collateralCheck: boolean, rows: number, shards = 1) {
     this.#rows = rows;
@@ -205,16 +214,28 @@ export class Oracle {
   openMarket(
     terms: Pick<OracleMarket, 'ticksPerUnit' | 'minOrderAtomic' | 'status' | 'feeBps' | 'startMs' | 'endMs'> & {
       stage?: number | undefined;
+      set?: SetPlace | undefined;
     },
   ): void {
     const ending = { isClosing: false, decision: undefined, holders: [], unpaid: undefined };
+    const set = this.#joined(terms.set);
     this.markets.push({
       ...terms,
+      set,
       stage: Math.max(this.stage, terms.stage ?? 0),
       isClosed: false,
       collateral: 0n,
       ...ending,
     });
+  }
+
+  /** Members open in the order of their places. */
+  #joined(place: SetPlace | undefined): OracleSet | undefined {
+    if (place === undefined) return undefined;
+    const known = place.ordinal === 0 ? undefined : this.markets[place.first]!.set;
+    const set = known ?? { size: place.members, members: [], pot: 0n, isSettled: false };
+    set.members.push(this.markets.length);
+    return set;
   }
 
   /** RULES.md 2.8, 9.5: carries out everything that is due by time, record by record. */
@@ -281,6 +302,12 @@ export class Oracle {
     const market = this.markets[index];
     if (market === undefined) return E.MARKET_NOT_FOUND;
     const endMs = patch.endMs ?? market.endMs;
+    const isOfAll =
+      endMs !== market.endMs ||
+      (patch.feeBps ?? market.feeBps) !== market.feeBps ||
+      (patch.startMs ?? market.startMs) !== market.startMs ||
+      patch.status === MARKET_STATUS.RESOLVING;
+    if (market.set !== undefined && isOfAll) return E.MEMBER_OF_SET;
     if (patch.status !== undefined && patch.status !== market.status) {
       const arrow = `${STATUS_NAMES.get(market.status)}>${STATUS_NAMES.get(patch.status)}`;
       if (!ARROWS.has(arrow)) return E.INVALID_TRANSITION;
@@ -308,7 +335,12 @@ export class Oracle {
     const { ACTIVE, LOCKED, RESOLVING, RESOLVED } = MARKET_STATUS;
     const mayResolve = market.status === ACTIVE || market.status === LOCKED || market.status === RESOLVING;
     const isDecided = this.#payouts.has(index) || market.decision !== undefined;
+    // RULES.md 19.5: a single member can only be eliminated.
+    if (market.set !== undefined && (status !== RESOLVED || payoutYesPpm !== 0)) return E.MEMBER_OF_SET;
+    if (market.set !== undefined && market.set.members.length < market.set.size) return E.INVALID_TRANSITION;
     if (isDecided || (status === RESOLVED && !mayResolve)) return E.INVALID_TRANSITION;
+    if (market.set !== undefined && market.set.members.filter((at) => this.#isUndecided(at)).length <= 2)
+      return E.TOO_FEW_MEMBERS;
     market.status = RESOLVING;
     market.decision = { status, yesPpm: BigInt(payoutYesPpm) };
     this.#startClosing(index);
@@ -330,6 +362,8 @@ export class Oracle {
     const market = this.markets[index];
     if (market === undefined) return E.MARKET_NOT_FOUND;
     const payout = this.#payouts.get(index);
+    if (market.set !== undefined && (payout === undefined || this.#left(market.set).length === 0))
+      return E.MEMBER_OF_SET;
     if (payout === undefined || payout.isSettled) return E.INVALID_TRANSITION;
     payout.isSettled = true;
     market.unpaid = [...market.holders];
@@ -344,8 +378,15 @@ export class Oracle {
     for (const account of turn) this.#pay(account, index);
     if (market.unpaid!.length > 0) return turn.length;
     market.unpaid = undefined;
-    this.usdc(FEES).available += market.collateral;
-    market.collateral = 0n;
+    if (market.set === undefined) {
+      this.usdc(FEES).available += market.collateral;
+      market.collateral = 0n;
+    }
+    this.#settledMarkets.add(index);
+    if (market.set?.members.every((member) => this.#settledMarkets.has(member))) {
+      this.usdc(FEES).available += market.set.pot;
+      market.set.pot = 0n;
+    }
     if (market.status === MARKET_STATUS.RESOLVED) market.status = MARKET_STATUS.SETTLED;
     return turn.length;
   }
@@ -389,10 +430,120 @@ export class Oracle {
     return OK;
   }
 
+  /** Where the USDC behind the tokens of a market lie. */
+  #potOf(index: number): { add: (micro: bigint) => void } {
+    const market = this.markets[index]!;
+    const { set } = market;
+    return {
+      add: (micro) => {
+        if (set === undefined) market.collateral += micro;
+        else set.pot += micro;
+      },
+    };
+  }
+
+  /** The members of a set that are not decided, neither alone nor together. */
+  #left({ members }: OracleSet): number[] {
+    return members.filter((index) => !this.#payouts.has(index));
+  }
+
+  #isUndecided(index: number): boolean {
+    return !this.#payouts.has(index) && this.markets[index]!.decision === undefined;
+  }
+
+  #setAt(first: number): OracleSet | number {
+    const market = this.markets[first];
+    if (market === undefined) return E.MARKET_NOT_FOUND;
+    if (market.set === undefined || market.set.members[0] !== first) return E.NOT_A_SET;
+    return market.set.members.length === market.set.size ? market.set : E.MARKET_NOT_ACTIVE;
+  }
+
+  /** RULES.md 19.3. @param chosen places in the set */
+  convertSet(account: number, first: number, chosen: readonly number[], amount: bigint, isToUsdc: boolean): number {
+    const set = this.#setAt(first);
+    if (typeof set === 'number') return set;
+    if (chosen.some((place) => place >= set.size)) return E.VALIDATION_ERROR;
+    const k = BigInt(chosen.length);
+    if ((k - 1n) * amount > MAX_TOTAL || amount > 1_000_000_000_000_000n) return E.VALIDATION_ERROR;
+    if (chosen.some((place) => this.#payouts.has(set.members[place]!))) return E.MARKET_NOT_ACTIVE;
+    const left = this.#left(set);
+    if (left.length < 2 || (!isToUsdc && left.length < set.size)) return E.MARKET_NOT_ACTIVE;
+    const { ACTIVE, LOCKED } = MARKET_STATUS;
+    const isOpen = ({ status }: OracleMarket) => status === ACTIVE || (isToUsdc && status === LOCKED);
+    if (!left.every((index) => isOpen(this.markets[index]!))) return E.MARKET_NOT_ACTIVE;
+    if (amount === 0n) return E.INVALID_LOT;
+    const sign = isToUsdc ? 1n : -1n;
+    /** The account gets this, or gives it if it is negative. */
+    const micro = sign * (k === 0n ? amount : (k - 1n) * amount);
+    const tokens = left.map((index) => {
+      const isNo = chosen.some((place) => set.members[place] === index);
+      const atomic = isNo || k === 0n ? -sign * amount : sign * amount;
+      return { index, atomic, outcome: isNo ? OUTCOME.NO : OUTCOME.YES };
+    });
+    if (this.usdc(account).available + this.elsewhere + micro < 0n && micro < 0n) return E.INSUFFICIENT_BALANCE;
+    for (const { index, atomic, outcome } of tokens)
+      if (atomic < 0n && this.tokens(account, index, outcome).available + atomic < 0n) return E.INSUFFICIENT_BALANCE;
+    if (this.#isTooMuch(2n * BigInt(set.size) * amount)) return E.INSUFFICIENT_BALANCE;
+    this.usdc(account).available += micro;
+    set.pot -= micro;
+    for (const { index, atomic, outcome } of tokens) {
+      this.#holds(account, index);
+      this.tokens(account, index, outcome).available += atomic;
+    }
+    return OK;
+  }
+
+  /** RULES.md 19.6. @param payouts by place; null: equal parts */
+  decideSet(first: number, status: number, payouts: readonly number[] | null): number {
+    const set = this.#setAt(first);
+    if (typeof set === 'number') return set;
+    const open = set.members.filter((index) => this.#isUndecided(index));
+    if (open.length < 2) return E.INVALID_TRANSITION;
+    if (set.members.some((index) => this.markets[index]!.decision !== undefined)) return E.ENGINE_BUSY;
+    const { ACTIVE, RESOLVED, RESOLVING } = MARKET_STATUS;
+    const mayResolve = open.every((index) => {
+      const { status: now } = this.markets[index]!;
+      return now >= ACTIVE && now <= RESOLVING;
+    });
+    if (status === RESOLVED && !mayResolve) return E.INVALID_TRANSITION;
+    const each = Math.floor(1_000_000 / open.length);
+    const equal = open.map((_, at) => (at === 0 ? 1_000_000 - each * (open.length - 1) : each));
+    const given = payouts ?? set.members.map((index) => (open.includes(index) ? equal[open.indexOf(index)]! : 0));
+    const isOut = given.some((ppm, place) => ppm > 0 && !open.includes(set.members[place] ?? -1));
+    const sum = given.reduce((total, ppm) => total + ppm, 0);
+    if (isOut || sum !== 1_000_000 || (payouts === null && status === RESOLVED)) return E.VALIDATION_ERROR;
+    for (const index of open) {
+      const market = this.markets[index]!;
+      market.status = RESOLVING;
+      market.decision = { status, yesPpm: BigInt(given[set.members.indexOf(index)]!) };
+      this.#startClosing(index);
+    }
+    this.step();
+    return OK;
+  }
+
+  /** RULES.md 19.8. */
+  settleSet(first: number): number {
+    const set = this.#setAt(first);
+    if (typeof set === 'number') return set;
+    if (this.#left(set).length > 0 || set.members.every((index) => this.#payouts.get(index)!.isSettled))
+      return E.INVALID_TRANSITION;
+    for (const index of set.members) {
+      if (this.#payouts.get(index)!.isSettled) continue;
+      this.#payouts.get(index)!.isSettled = true;
+      const market = this.markets[index]!;
+      market.unpaid = [...market.holders];
+      if (market.unpaid.length === 0) this.#paySome(index, 0);
+      else this.#endings.push(index);
+    }
+    this.step();
+    return OK;
+  }
+
   #addSets(account: number, index: number, sets: bigint): void {
     this.#holds(account, index);
     for (const outcome of [OUTCOME.YES, OUTCOME.NO]) this.tokens(account, index, outcome).available += sets;
-    this.markets[index]!.collateral += sets;
+    this.#potOf(index).add(sets);
   }
 
   place(p: Placement): number {
@@ -736,7 +887,7 @@ export class Oracle {
     if (maker.side === taker.side) {
       const sets = lots * this.#d(maker);
       matchType = maker.side === SIDE.BUY ? MATCH_TYPE.MINT : MATCH_TYPE.MERGE;
-      this.markets[maker.market].collateral += maker.side === SIDE.BUY ? sets : -sets;
+      this.#potOf(maker.market).add(maker.side === SIDE.BUY ? sets : -sets);
     }
     this.events.push({
       kind: 'fill',
@@ -841,11 +992,23 @@ export class Oracle {
     if (turn.length < inTurn.length) return turn.length;
     market.isClosing = false;
     if (market.decision === undefined) return turn.length;
-    const { status, yesPpm } = market.decision;
-    market.status = status;
-    this.#payouts.set(index, { yesPpm, isSettled: false });
-    market.decision = undefined;
+    const together = this.#decidedTogether(index);
+    if (together.some((other) => this.markets[other]!.isClosing)) return turn.length;
+    for (const each of together) {
+      const member = this.markets[each]!;
+      const { status, yesPpm } = member.decision!;
+      member.status = status;
+      this.#payouts.set(each, { yesPpm, isSettled: false });
+      member.decision = undefined;
+    }
     return turn.length;
+  }
+
+  /** All that is left of its set, if all of that waits for a decision; else the market alone. */
+  #decidedTogether(index: number): number[] {
+    const { set } = this.markets[index]!;
+    if (set === undefined || set.members.some((member) => this.#isUndecided(member))) return [index];
+    return this.#left(set);
   }
 
   #holds(account: number, index: number): void {
@@ -863,7 +1026,7 @@ export class Oracle {
 
   #pay(account: number, index: number): void {
     const paid = this.#worth(account, index);
-    this.markets[index].collateral -= paid;
+    this.#potOf(index).add(-paid);
     this.usdc(account).available += paid;
     for (const outcome of [OUTCOME.YES, OUTCOME.NO]) this.tokens(account, index, outcome).available = 0n;
   }

@@ -291,6 +291,8 @@ export class SimShard {
     if (engine.sequence > 0 && random.chance(30)) this.#startDamaged(image, engine);
 
     engine.goLive(undefined, undefined, this.#rules);
+    // Sent commands reach this thread, or a later one.
+    this.oracle.hasSets = this.#rules === NEWEST_RULES;
     this.#rules = NEWEST_RULES;
     this.durableNet = engine.state.ledger.netMicro.slice();
     this.conversation.resume(engine, this.journalPath);

@@ -25,6 +25,8 @@ export type MarketTerms = {
   minOrderAtomic: number;
   /** Default: open. */
   stage?: number | undefined;
+  /** Its place in its event set, which its first market names. */
+  set?: { readonly first: number; readonly ordinal: number; readonly members: number } | undefined;
 };
 
 export type MarketPatch = { status?: number | undefined; feeBps?: number | undefined; startMs: number; endMs: number };
@@ -80,6 +82,9 @@ export function writeMarketOpen(words: Uint32Array, word: number, index: number,
   writeSafe(words, word + MARKET_OPEN.endMs, terms.endMs);
   words[word + MARKET_OPEN.status] = terms.status;
   words[word + MARKET_OPEN.stage] = terms.stage ?? STAGE.OPEN;
+  if (terms.set === undefined) return;
+  words[word + MARKET_OPEN.set] = terms.set.first + 1;
+  words[word + MARKET_OPEN.place] = terms.set.ordinal | (terms.set.members << 8);
 }
 
 export function writeMarketPatch(words: Uint32Array, word: number, patch: MarketPatch): void {

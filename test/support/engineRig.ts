@@ -19,11 +19,11 @@ import {
   type CommandType,
   claimCommand,
   EXTENDED_PLACE,
-  flagsExpecting,
   NO_MARKET,
   REPLACE_MODE,
 } from '../../shared/wire/commands.ts';
 import { decodeEvents, EVENT, type EventOf } from '../../shared/wire/events.ts';
+import { flagsExpecting } from '../../shared/wire/expectedRemainder.ts';
 import { RecordBuffer, writeSafe, writeSigned } from '../../shared/wire/record.ts';
 import { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
 import { createRingBuffer } from '../../shared/wire/ringLayout.ts';

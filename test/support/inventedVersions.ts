@@ -46,7 +46,6 @@ function withField(): ProjectCopy {
   const copy = new ProjectCopy();
   raise(copy, FORMATS.engine.newest, NEXT_ENGINE);
   raiseAuditLog(copy);
-  copy.change('shared/wire/commands.ts', '  signed,\n', '  signed,\n  since,\n');
   copy.change(
     'shared/wire/commands.ts',
     "  minTakerNet: safe('0 for none'),\n",

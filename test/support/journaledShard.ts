@@ -25,6 +25,7 @@ import { MARKET_STATUS, MOVEMENT, TIME_IN_FORCE } from '../../shared/base/codes.
 import { crc32c } from '../../shared/base/crc32c.ts';
 import { withFee } from '../../shared/wire/commands.ts';
 import { RecordBuffer, readSafe, writeSafe } from '../../shared/wire/record.ts';
+import { send } from '../sim/command.ts';
 import type { Extension } from './commandBodies.ts';
 import { temporaryDirectory } from './directory.ts';
 import { EngineRig } from './engineRig.ts';
@@ -35,8 +36,11 @@ const TICKS_PER_UNIT = [100, 1000, 10];
 const FEE_MICRO = 25_000;
 const FEES_BPS = [50, 60];
 
+/** The event set that `convertSets` opens. */
+export const SET = [3, 4, 5];
+
 export class JournaledShard {
-  readonly rig = new EngineRig();
+  readonly rig: EngineRig;
   readonly file: ShardFile;
   readonly #journal: Journal;
   readonly #random: () => number;
@@ -47,8 +51,14 @@ export class JournaledShard {
   #written = 0;
   #orders = 0;
 
-  /** In a directory of its own. @param batch the records of a row. @param firstAccount of three that trade. */
-  constructor(seed = 11, batch = 1, firstAccount = 1) {
+  /**
+   * In a directory of its own.
+   * @param batch the records of a row
+   * @param firstAccount of three that trade
+   * @param rules that are in force; default: the first ones
+   */
+  constructor(seed = 11, batch = 1, firstAccount = 1, rules?: number) {
+    this.rig = new EngineRig(rules === undefined ? {} : { rules });
     this.#batch = batch;
     this.#firstAccount = firstAccount;
     const directory = temporaryDirectory();
@@ -80,6 +90,23 @@ export class JournaledShard {
       else if (die < 11) this.rig.convert(account, market, 1_000_000, withFee(MOVEMENT.MERGE, (i % 3) * FEE_MICRO));
       else if (die < 14) this.#move(account);
       else this.#place(account, market);
+      this.rig.nowMs += 500;
+    }
+    this.commit();
+  }
+
+  /** Conversions of an event set in both directions; its rules are in force. */
+  convertSets(commands: number): void {
+    const [first = 0] = SET;
+    for (const [ordinal, market] of SET.entries())
+      this.rig.market(market, { set: { first, ordinal, members: SET.length } });
+    for (let i = 0; i < commands; i++) {
+      const account = this.#firstAccount + this.#below(3);
+      const chosen = SET.flatMap((_, ordinal) => (this.#below(2) === 0 ? [ordinal] : []));
+      const conversion = { account, chosen, amount: 1 + this.#below(900_000), isToUsdc: this.#below(2) === 0 };
+      const command = { kind: 'convertSet', market: first, ...conversion } as const;
+      this.rig.run((ring) => send(ring, 1, this.rig.nowMs, command, (market) => market));
+      this.rig.convert(account, SET[this.#below(SET.length)]!, 1 + this.#below(700_000));
       this.rig.nowMs += 500;
     }
     this.commit();

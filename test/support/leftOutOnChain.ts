@@ -51,6 +51,7 @@ export const LEFT_OUT_ON_CHAIN: Readonly<Record<string, string>> = {
   demoRamp: LEDGER_RAIL,
   drills: SAME_TRADES,
   edge: SURROUNDINGS,
+  eventSets: 'a chain has no event sets: test/chain/markets has the refusal',
   events: CATALOGUE,
   fiat: LEDGER_RAIL,
   fillTimes: SAME_TRADES,

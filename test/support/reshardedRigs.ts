@@ -3,21 +3,26 @@
  * (engine/core/resharding.ts); what they hold together, as text that does not say which shard holds it.
  */
 import assert from 'node:assert/strict';
+import type { Market } from '../../engine/book/market.ts';
 import { DOUBLE_SHIFT, SLOT_STATE, WORD_SHIFT } from '../../engine/book/orders.ts';
 import { CLIENT_ID_WORDS } from '../../engine/book/tags.ts';
 import type { Engine } from '../../engine/core/engine.ts';
 import { checkInvariants } from '../../engine/core/invariants.ts';
 import { distribute, finishResharding } from '../../engine/core/resharding.ts';
+import { NEWEST_RULES } from '../../engine/core/rules.ts';
 import { ShardState } from '../../engine/core/state.ts';
 import { MOVEMENT } from '../../shared/base/codes.ts';
 import { OK } from '../../shared/base/errors.ts';
 import { ID_KIND, timeOrderedId } from '../../shared/base/ids.ts';
 import { Balances, createBalances } from '../../shared/wire/balances.ts';
+import { send } from '../sim/command.ts';
 import { EngineRig } from './engineRig.ts';
 import { MemorySnapshot } from './memorySnapshot.ts';
 import { seededRandom } from './random.ts';
 
 const MARKETS = 7;
+/** An event set, in the shard of its first market. */
+const SET = [7, 8, 9];
 export const ACCOUNTS = [1, 2, 3, 4];
 const GROUP = 5;
 
@@ -45,18 +50,21 @@ export class ReshardedRigs {
   constructor(shards: number, seed: number) {
     this.#random = seededRandom(seed);
     const memory = createBalances(shards);
-    this.rigs = Array.from({ length: shards }, (_, shard) => new EngineRig({ balances: new Balances(memory, shard) }));
+    this.rigs = Array.from({ length: shards }, (_, shard) => rigWith({ balances: new Balances(memory, shard) }));
     for (let market = 0; market < MARKETS; market++) this.of(market).market(market);
+    for (const [ordinal, market] of SET.entries())
+      this.of(market).market(market, { set: { first: SET[0]!, ordinal, members: SET.length } });
     for (const account of ACCOUNTS) {
       this.fund(account, 1_000_000_000);
       for (const rig of this.rigs) rig.groupSet(account, GROUP + account, 60, 2_000_000_000);
-      for (let market = 0; market < MARKETS; market++) this.of(market).convert(account, market, 50_000_000);
+      for (let market = 0; market < MARKETS + SET.length; market++)
+        this.of(market).convert(account, market, 50_000_000);
     }
   }
 
   /** The shard of a market. */
   of(market: number): EngineRig {
-    return this.rigs[(market + 1) % this.rigs.length];
+    return this.rigs[(Math.min(market, SET[0]!) + 1) % this.rigs.length]!;
   }
 
   fund(account: number, micro: number, movement: number = MOVEMENT.DEPOSIT, reference = ++this.#reference) {
@@ -70,15 +78,25 @@ export class ReshardedRigs {
   /** Orders with and without ids of their clients, groups and expirations; cancels, sets, deposits and withdrawals. */
   trade(commands: number): void {
     for (let i = 0; i < commands; i++) {
-      const market = this.#below(MARKETS);
+      const market = this.#below(MARKETS + SET.length);
       const account = ACCOUNTS[this.#below(ACCOUNTS.length)];
       const die = this.#below(100);
       for (const rig of this.rigs) rig.nowMs += this.#below(40);
       if (die < 5) this.of(market).cancelMany(account, market);
       else if (die < 9) this.of(market).convert(account, market, 1_000_000, MOVEMENT.MERGE);
-      else if (die < 12) this.fund(account, 1_000_000, die < 11 ? MOVEMENT.WITHDRAWAL : MOVEMENT.DEPOSIT);
+      else if (die < 20) this.#convertSet(account);
+      else if (die < 23) this.fund(account, 1_000_000, die < 22 ? MOVEMENT.WITHDRAWAL : MOVEMENT.DEPOSIT);
       else this.#place(account, market);
     }
+  }
+
+  #convertSet(account: number): void {
+    const rig = this.of(SET[0]!);
+    const chosen = SET.flatMap((_, ordinal) => (this.#below(2) === 0 ? [ordinal] : []));
+    const amount = 1 + this.#below(3_000_000);
+    const command = { kind: 'convertSet', account, market: SET[0]!, chosen, amount } as const;
+    const isToUsdc = this.#below(2) === 0;
+    rig.run((ring) => send(ring, 1, rig.nowMs, { ...command, isToUsdc }, (market) => market));
   }
 
   #place(account: number, market: number): void {
@@ -103,7 +121,7 @@ export class ReshardedRigs {
       from,
       into,
       nowMs,
-      shardOf: (uuid: Uint32Array) => uuid[0] % shards,
+      shardOf: ({ set, uuid }: Market) => (set?.members[0]?.uuid ?? uuid)[0]! % shards,
       onUnplaced: () => assert.fail('every order says its market'),
     };
     distribute(moved);
@@ -113,7 +131,7 @@ export class ReshardedRigs {
     for (const state of into) checkInvariants(state);
     this.lastKnown = into.map(({ orderSequence }) => orderSequence);
     this.rigs = into.map((state, shard) => {
-      const rig = new EngineRig({
+      const rig = rigWith({
         balances: new Balances(memory, shard),
         fill: (engine) => {
           throughSnapshot(state, engine.state);
@@ -163,6 +181,10 @@ export class ReshardedRigs {
   #below(bound: number): number {
     return Math.floor(this.#random() * bound);
   }
+}
+
+function rigWith(options: ConstructorParameters<typeof EngineRig>[0]): EngineRig {
+  return new EngineRig({ ...options, rules: NEWEST_RULES });
 }
 
 /** A state as a start reads it. */
@@ -220,7 +242,11 @@ function tokensOf({ ledger: { positions } }: ShardState): string[] {
 }
 
 function marketsOf({ markets }: ShardState): string[] {
-  return [...markets.all()].map(({ index, status, collateralMicro, openOrders, stage, feeBps }) => {
-    return `market ${index}: ${[status, collateralMicro, openOrders, stage, feeBps].join()}`;
+  const lines = [...markets.all()].map(({ index, status, collateralMicro, openOrders, stage, feeBps, set }) => {
+    return `market ${index}: ${[status, collateralMicro, openOrders, stage, feeBps, set?.first].join()}`;
   });
+  const sets = [...markets.sets.all()].map(({ excessMicro, first, members }) => {
+    return `set ${first} of ${members.map((market) => market?.index).join()}: ${excessMicro}`;
+  });
+  return [...lines, ...sets];
 }

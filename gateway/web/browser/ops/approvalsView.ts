@@ -17,6 +17,7 @@ const A_PAGE = 50;
 const ROLE_OF: Readonly<Record<Approval['kind'], Role>> = {
   withdrawal: 'treasury',
   resolution: 'catalogue',
+  set_resolution: 'catalogue',
   contracts: 'superuser',
   unwinding: 'treasury',
   market_terms: 'catalogue',
@@ -25,6 +26,7 @@ const ROLE_OF: Readonly<Record<Approval['kind'], Role>> = {
 const KIND_NAMES: Readonly<Record<Approval['kind'], string>> = {
   withdrawal: 'Withdrawal',
   resolution: 'Resolution',
+  set_resolution: 'Resolution of an event set',
   contracts: 'Contracts',
   unwinding: 'Unwinding',
   market_terms: 'Terms of a market',
@@ -101,6 +103,12 @@ function requestOf({ kind, request }: Approval): string {
   if (kind === 'resolution') {
     const [yes, no] = payouts as readonly [number, number];
     return `market ${market_id} is ${status}, Yes pays ${yes / 1e6} and No ${no / 1e6} USDC`;
+  }
+  if (kind === 'set_resolution') {
+    const parts = Object.entries(payouts ?? {});
+    const paid = parts.map(([market, ppm]) => `Yes of market ${market} pays ${Number(ppm) / 1e6} USDC`);
+    const how = paid.length === 0 ? 'every Yes pays an equal part' : paid.join(', ');
+    return `event set ${event_id} is ${status}, ${how}`;
   }
   if (kind === 'withdrawal') return `${units(String(amount_usdc_micro))} USDC from user ${user_id}`;
   return `orders are signed for ${exchange_address}`;

@@ -244,7 +244,48 @@ const conversions = (['split', 'merge'] as const).map((name) =>
   }),
 );
 
-export const ACCOUNT = [balances, positions, portfolio, activity, funds, statement, claim, ...conversions, limits];
+const convert = command({
+  name: 'convert',
+  summary: 'Turn No of some markets of an event set into USDC and Yes of the others, or back',
+  access: 'account',
+  arguments: { event: { description: 'the event set' }, amount: { description: 'how many tokens of each market: 10' } },
+  options: {
+    markets: { value: 'ids', description: 'the markets whose No is converted, separated by commas; left out: none' },
+    back: { description: 'from USDC and Yes to No' },
+    'dry-run': { description: 'only say what would happen' },
+    'idempotency-key': { value: 'uuid', description: 'a repeat with the same key gets the answer of the first' },
+  },
+  examples: ['convert EVENT 10 --markets MARKET,MARKET --dry-run', 'convert EVENT 10 --back'],
+  json: 'the answer of POST /v1/events/{event}/convert',
+  run: async (context, { event, amount, markets, back, 'dry-run': dryRun, 'idempotency-key': key }) => {
+    const client = await context.client();
+    const answer = await client.convert(
+      await context.eventId(event),
+      {
+        direction: back ? 'from_usdc' : 'to_usdc',
+        markets: markets === undefined ? [] : markets.split(','),
+        amount: unitsOf('amount', amount),
+        ...(dryRun ? { dry_run: true } : {}),
+      },
+      key,
+    );
+    const names = await MarketNames.of(context, client, answer.tokens);
+    const rows: Row[] = [
+      ['USDC', decimal(answer.usdc_micro), ''],
+      ...answer.tokens.map((row) => [
+        names.outcome(row.market_id, row.outcome_index),
+        decimal(row.change_atomic),
+        names.title(row.market_id),
+      ]),
+    ];
+    return { value: answer, lines: columns(['asset', dryRun ? 'would change by' : 'changed by', 'market'], rows) };
+  },
+});
+
+export const ACCOUNT = [
+  ...[balances, positions, portfolio, activity, funds, statement, claim, ...conversions],
+  ...[convert, limits],
+];
 
 export const NOTIFICATIONS = [
   command({

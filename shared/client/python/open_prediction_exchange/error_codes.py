@@ -271,6 +271,22 @@ class SecondOperatorRequiredError(ApiError):
     """403: another operator has to decide this."""
 
 
+class NotASetError(ApiError):
+    """409: the event is not a set."""
+
+
+class SetsUnavailableError(ApiError):
+    """409: event sets are not available here."""
+
+
+class MemberOfSetError(ApiError):
+    """409: the market belongs to a set, which is changed and decided as a whole."""
+
+
+class TooFewMembersError(ApiError):
+    """409: at least two markets of a set stay until it is decided."""
+
+
 class PostOnlyPhaseError(ApiError):
     """503: only orders that do not cross are taken now."""
 
@@ -355,6 +371,10 @@ CODES: dict[str, type[ApiError]] = {
     "NO_ACTIVE_TIMEOUT": NoActiveTimeoutError,
     "INSUFFICIENT_BALANCE": InsufficientBalanceError,
     "SECOND_OPERATOR_REQUIRED": SecondOperatorRequiredError,
+    "NOT_A_SET": NotASetError,
+    "SETS_UNAVAILABLE": SetsUnavailableError,
+    "MEMBER_OF_SET": MemberOfSetError,
+    "TOO_FEW_MEMBERS": TooFewMembersError,
     "POST_ONLY_PHASE": PostOnlyPhaseError,
     "POST_ONLY_WOULD_CROSS": PostOnlyWouldCrossError,
     "FOK_NOT_FILLED": FokNotFilledError,

@@ -30,7 +30,7 @@ async function divided(spills: boolean, seed = 11) {
   const { ends, replicas } = oldStates([shard.file]);
   const base = baseOf(ends, TEST_KEYS.length);
   const directory = temporaryDirectory();
-  const states = await divide([shard.file], replicas, base, directory, TEST_KEYS);
+  const states = await divide([shard.file], replicas, base, directory, TEST_KEYS, new Map());
   const heads = writeJournals(states, base, timeOf(replicas), FLOOR, directory, TEST_KEYS);
   const engines = states.map((_, index) => {
     const options = { shard: index, shards: states.length, journalSync: 'normal', key: TEST_KEYS[index]! } as const;

@@ -21,6 +21,7 @@ describe('shards that are divided anew', () => {
           before.some((line) => line.startsWith('order ')),
           'some orders are open',
         );
+        assert.ok(!before.includes('set 7 of 7,8,9: 0'), 'the set has converted');
         x.reshard(shards);
         assert.deepEqual(x.held(), before);
       }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import Database from 'better-sqlite3';
+import { NEWEST_RULES } from '../../../../engine/core/rules.ts';
 import { Projector } from '../../../../engine/projector/projector.ts';
 import { FEE_ACCOUNT, FUND_MOVEMENT, MOVEMENT } from '../../../../shared/base/codes.ts';
 import { OK } from '../../../../shared/base/errors.ts';
@@ -13,7 +14,7 @@ import { MAXIMA_SPANS_MS } from '../../../../shared/tables/statsExchange.ts';
 import { decodeEvents } from '../../../../shared/wire/events.ts';
 import { Progress } from '../../../../shared/wire/progress.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
-import { JournaledShard } from '../../../support/journaledShard.ts';
+import { JournaledShard, SET } from '../../../support/journaledShard.ts';
 import { TEST_KEY } from '../../../support/journalKey.ts';
 import { seededRandom } from '../../../support/random.ts';
 import { seedOr } from '../../../support/seeds.ts';
@@ -49,13 +50,14 @@ type Trade = {
 
 /** Trading in five stretches, hours apart, over a midnight; then the markets are decided and paid. */
 function traded(): JournaledShard {
-  const shard = new JournaledShard(seed);
+  const shard = new JournaledShard(seed, 1, 1, NEWEST_RULES);
   for (let stretch = 0; stretch < 5; stretch++) {
     shard.trade(400);
     shard.rig.nowMs += 4 * HOUR_MS;
     const undone = fillsOf(shard.rig).findLast((fill) => unwind(shard.rig, fill) === OK);
     assert.ok(undone !== undefined);
   }
+  shard.convertSets(150);
   shard.decideMarkets();
   return shard;
 }
@@ -117,7 +119,7 @@ describe(`statistics of random trading (seed ${seed})`, () => {
       found.set(`${row['account']}/${row['market']}/${row['outcome']}`, row['quantity_atomic']!);
     }
     for (const account of ACCOUNTS) {
-      for (const market of MARKETS) {
+      for (const market of [...MARKETS, ...SET]) {
         for (const outcome of [0, 1]) {
           const held =
             ledger.availableTokens(account, market, outcome) + ledger.reservedTokens(account, market, outcome);
@@ -164,7 +166,7 @@ describe(`statistics of random trading (seed ${seed})`, () => {
         }
       }
       assert.equal(owned.get('USDC'), BigInt(ledger.availableMicro(account) + ledger.reservedOf(account)));
-      for (const market of MARKETS) {
+      for (const market of [...MARKETS, ...SET]) {
         for (const outcome of [0, 1]) {
           const held =
             ledger.availableTokens(account, market, outcome) + ledger.reservedTokens(account, market, outcome);

@@ -42,6 +42,7 @@ async function raised(cluster: Cluster): Promise<string[]> {
 }
 
 const FILES = `${FORMATS.files.oldest} to ${FORMATS.files.newest}`;
+const ENGINE = `${FORMATS.engine.oldest} to ${FORMATS.engine.newest}`;
 
 /** The cluster of two, from the version of now to the next one. */
 test('FORMATS-1: a leader of the next version writes what the other reads, until the cluster is raised', async () => {
@@ -60,7 +61,7 @@ test('FORMATS-1: a leader of the next version writes what the other reads, until
   const upgraded = cluster.add('a', [{ stream: 0, sequence: 1 }], NEXT);
   await cluster.pass(1500);
   assert.deepEqual(await raised(cluster), [
-    `the next lead writes files ${FILES}, journal 3 to 4`,
+    `the next lead writes engine ${ENGINE}, files ${FILES}, journal 3 to 4`,
     'a member of a version that does not know it is refused from now on',
   ]);
   await cluster.pass(500);

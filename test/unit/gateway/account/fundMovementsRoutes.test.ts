@@ -48,6 +48,7 @@ test('RULES.md 14.41: each kind has its type, a positive amount, and the id that
     ['row', 'movement_fee', '5', '0x1'],
     ...[paid, paid],
     ['row', 'unwinding', '5', '0x1'],
+    ['row', 'conversion', '5', '0x1'],
   ]);
 });
 

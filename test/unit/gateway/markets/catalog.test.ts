@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Catalog } from '../../../../gateway/markets/catalog.ts';
 import { completeEventDetails } from '../../../../gateway/markets/marketDetails.ts';
+import { toIdBytes } from '../../../../gateway/markets/marketTokensStore.ts';
 import { uuidToBytes } from '../../../../shared/base/hex.ts';
 import { shardOfMarket } from '../../../../shared/base/sharding.ts';
 import { NOW_MS, newDatabase, newMarket } from '../../../support/controlRows.ts';
@@ -63,6 +64,26 @@ describe('catalogue', () => {
     const catalog = new Catalog(newDatabase(t), 1);
     const market = catalog.createMarket(newMarket(), NOW_MS);
     assert.equal(catalog.byId(market.id.toUpperCase()), market);
+  });
+
+  test('RULES.md 19.1: all markets of an event set lie in the shard of the event, also after a start', (t) => {
+    const database = newDatabase(t);
+    const catalog = new Catalog(database, 5);
+    for (let i = 0; i < 5; i++) {
+      const details = { ...completeEventDetails({ title: 'Who wins' }, NOW_MS), winners: 1 } as const;
+      const event = catalog.createEvent(`set-${i}`, details, NOW_MS);
+      catalog.createMarkets(
+        [newMarket(), newMarket()].map((market) => ({ ...market, eventId: event.id })),
+        NOW_MS,
+      );
+      const shard = shardOfMarket(toIdBytes(event.id), 5);
+      const again = new Catalog(database, 5).eventById(event.id)!;
+      for (const { markets } of [event, again])
+        assert.deepEqual(
+          markets.map((market) => market.shard),
+          [shard, shard],
+        );
+    }
   });
 
   test('a market’s shard is FNV-1a of its id, and ids spread over all shards', () => {

@@ -1,11 +1,22 @@
 /** Records of every version are read, and written, as the program of today has them (shared/wire/ages.ts). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Ages, COMMAND_AGES, EVENT_AGES, NewerRecordError, versionOf } from '../../../../shared/wire/ages.ts';
-import { COMMAND, COMMAND_BYTES, EXTENDED_PLACE } from '../../../../shared/wire/commands.ts';
+import { Ages, COMMAND_AGES, EVENT_AGES, NewerRecordError, versionOf, youngOf } from '../../../../shared/wire/ages.ts';
+import { COMMAND, EXTENDED_PLACE } from '../../../../shared/wire/commands.ts';
 import { ENTRY } from '../../../../shared/wire/entry.ts';
-import { EVENT, EVENT_BYTES } from '../../../../shared/wire/events.ts';
-import { bytes, decode, family, firstForm, member, record, safe, since, u32 } from '../../../../shared/wire/layout.ts';
+import { EVENT } from '../../../../shared/wire/events.ts';
+import {
+  type AnyLayout,
+  bytes,
+  decode,
+  family,
+  firstForm,
+  member,
+  record,
+  safe,
+  since,
+  u32,
+} from '../../../../shared/wire/layout.ts';
 import { RecordBuffer } from '../../../../shared/wire/record.ts';
 import { FIRST_VERSION, RECORD_VERSION, RECORD_VERSIONS } from '../../../../shared/wire/version.ts';
 import { Random } from '../../../support/random.ts';
@@ -100,21 +111,30 @@ test('AGES-3: a newer version, an unknown one, and a length of no version are re
   assert.throws(() => widened(7, Uint32Array.of(16, 3 | (7 << 16), 1, 0)), /AGES-3/);
 });
 
-test('commands and events of every version are those of today, where no field is younger', () => {
+test('commands and events of the first version are those of today, without what is younger', () => {
   assert.equal(RECORD_VERSIONS.at(-1), RECORD_VERSION);
-  for (const [ages, lengths] of [
-    [COMMAND_AGES, [...COMMAND_BYTES.entries()].slice(1, COMMAND.RULES.TYPE)],
-    [COMMAND_AGES, [[COMMAND.PLACE.TYPE, EXTENDED_PLACE.BYTES]]],
-    [EVENT_AGES, [...EVENT_BYTES.entries()].slice(1)],
+  const counts = { first: 0, grown: 0, young: 0 };
+  for (const [ages, layouts] of [
+    [COMMAND_AGES, [...Object.values<AnyLayout>(COMMAND), EXTENDED_PLACE]],
+    [EVENT_AGES, Object.values<AnyLayout>(EVENT)],
   ] as const) {
-    for (const [type, length] of lengths) {
-      const words = new Uint32Array(length! / 4).fill(5);
-      [words[0], words[1]] = [length!, type! | (FIRST_VERSION << 16)];
+    for (const layout of layouts) {
+      const young = youngOf(layout, FIRST_VERSION);
+      const words = new Uint32Array(layout.WORDS - young.length).fill(5);
+      [words[0], words[1]] = [words.length * 4, layout.TYPE | (FIRST_VERSION << 16)];
+      if (layout.DECLARATION.since > FIRST_VERSION) {
+        counts.young++;
+        assert.throws(() => widened(FIRST_VERSION, words, ages), /AGES-3/);
+        continue;
+      }
+      counts[young.length === 0 ? 'first' : 'grown']++;
       const wide = widened(FIRST_VERSION, words, ages);
-      assert.deepEqual([wide[1], wide[0]], [type! | (RECORD_VERSION << 16), length]);
+      assert.deepEqual([wide[1], wide[0]], [layout.TYPE | (RECORD_VERSION << 16), layout.BYTES]);
+      for (const { at, absent } of young) assert.equal(wide[at], absent);
       assert.deepEqual(narrowed(FIRST_VERSION, wide, ages), words);
     }
   }
+  assert.deepEqual(counts, { first: 45, grown: 2, young: 6 });
   const rules = Uint32Array.of(COMMAND.RULES.BYTES, COMMAND.RULES.TYPE | (RECORD_VERSION << 16), 0, 0, 0, 0, 0, 5);
   assert.throws(() => narrowed(FIRST_VERSION, rules, COMMAND_AGES), /AGES-2/);
   assert.equal(EVENT.READY.DECLARATION.since, 1);

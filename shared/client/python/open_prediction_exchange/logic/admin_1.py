@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal, Mapping, Sequence
 
-from ..models import Indication, LiveScore, Market, MarketEvent, PlatformStages
+from ..models import EventSet, Market, MarketEvent
 from .admin_texts import AdminTexts
 from .operations import UNSET, Unset, as_list, as_number, as_time, as_units, given, set_or_null
 from .requests import segment
@@ -306,49 +306,86 @@ class AdminPart1(AdminTexts):
             },
         )
 
-    def post_score(
+    def create_event_set(
+        self,
+        *,
+        event: Mapping[str, Any],
+        winners: Literal[1],
+        trading_ends_at: datetime | str,
+        markets: Sequence[Mapping[str, Any]],
+        trading_starts_at: datetime | str | None = None,
+        fee_bps: int | None = None,
+        ticks_per_unit: Literal[
+            10,
+            16,
+            20,
+            25,
+            40,
+            50,
+            80,
+            100,
+            125,
+            200,
+            250,
+            400,
+            500,
+            625,
+            1000,
+            1250,
+            2000,
+            2500,
+            5000,
+            10000,
+        ] | None = None,
+        min_order_size_atomic: int | None = None,
+    ) -> Steps[EventSet]:
+        """Makes an event set with its markets, of which exactly one outcome will win.
+
+        `fee_bps`: Unit: basis points.
+        `ticks_per_unit`: Unit: ticks per USDC.
+        `min_order_size_atomic`: Unit: atomic tokens (10^-6).
+        """
+        return self._do(
+            EventSet,
+            "POST",
+            "/admin/event-sets",
+            body=given(
+                event=event,
+                winners=winners,
+                trading_starts_at=as_time(trading_starts_at),
+                trading_ends_at=as_time(trading_ends_at),
+                fee_bps=fee_bps,
+                ticks_per_unit=ticks_per_unit,
+                min_order_size_atomic=as_units(min_order_size_atomic),
+                markets=as_list(markets),
+            ),
+        )
+
+    def resolve_event_set(
         self,
         id: str,
         *,
-        status: str,
-        home_score: int,
-        away_score: int,
-        clock: str | None | Unset = UNSET,
-        period: str | None | Unset = UNSET,
-    ) -> Steps[LiveScore]:
-        """The latest score of an event, in place of the one before."""
-        return self._do(
-            LiveScore,
+        winner: str | None = None,
+        payouts: Sequence[Mapping[str, Any]] | None = None,
+    ) -> Steps[EventSet]:
+        """Decides all markets of a set at once: the winner, or parts that add up to one USDC. ApprovalNeededError where
+        another operator has to approve it.
+
+        `payouts`: What each Yes pays, together 1,000,000; that of every other market pays nothing.
+        """
+        return self._do_or_ask(
+            EventSet,
             "POST",
-            f"/admin/events/{segment(id)}/score",
-            body={
-                **given(status=status, home_score=home_score, away_score=away_score),
-                **set_or_null(clock=clock, period=period),
-            },
+            f"/admin/event-sets/{segment(id)}/resolve",
+            body=given(winner=winner, payouts=as_list(payouts)),
         )
 
-    def post_indication(self, id: str, *, bid: str, ask: str, expires_at: datetime | str) -> Steps[Indication]:
-        """The prices at which a desk says it would trade until a moment, in place of those before.
+    def cancel_event_set(self, id: str, *, payouts: Sequence[Mapping[str, Any]] | None = None) -> Steps[EventSet]:
+        """Decides a set without an answer: every Yes pays an equal part, unless the body says otherwise.
+        ApprovalNeededError where another operator has to approve it.
 
-        `bid`: Unit: USDC per token.
-        `ask`: Unit: USDC per token.
+        `payouts`: What each Yes pays, together 1,000,000; that of every other market pays nothing.
         """
-        return self._do(
-            Indication,
-            "POST",
-            f"/admin/markets/{segment(id)}/indications",
-            body=given(bid=bid, ask=ask, expires_at=as_time(expires_at)),
+        return self._do_or_ask(
+            EventSet, "POST", f"/admin/event-sets/{segment(id)}/cancel", body=given(payouts=as_list(payouts))
         )
-
-    def step_platform(
-        self,
-        *,
-        stage: Literal["open", "post_only", "cancel_only"],
-        expected: Literal["open", "post_only", "cancel_only"] | None = None,
-    ) -> Steps[PlatformStages]:
-        """Steps every market, and those to come, to another stage: cancel-only, post-only, open.
-
-        `stage`: What books take: every order, orders that do not cross, or cancels alone.
-        `expected`: The stage that it is in before. A step to a looser stage needs it.
-        """
-        return self._do(PlatformStages, "POST", "/admin/platform/stage", body=given(stage=stage, expected=expected))

@@ -3,15 +3,37 @@
 # Made from /openapi.json by `npm run docs`: a change here is lost.
 from __future__ import annotations
 
-from ..models import AdminSessions, FundMovement, Ledger, MarketRebate, OpenOrderBounds, RevokedSessions
+from typing import Sequence
+
+from ..models import AdminSessions, Holders, Market, OpenOrderBounds, RevokedSessions
 from .admin_2 import AdminPart2
-from .operations import as_units, given, set_or_null
+from .operations import as_list, given, set_or_null
 from .requests import segment
 from .steps import Steps
 
 
 class AdminPart3(AdminPart2):
     """One method for each operation."""
+
+    def cancel_market(self, id: str, *, payouts: Sequence[int] | None = None) -> Steps[Market]:
+        """Decides a market without an answer: half a USDC for every token, unless the body says otherwise.
+        ApprovalNeededError where another operator has to approve it.
+        """
+        return self._do_or_ask(
+            Market, "POST", f"/admin/markets/{segment(id)}/cancel", body=given(payouts=as_list(payouts))
+        )
+
+    def get_holders(self, id: str) -> Steps[Holders]:
+        """How many accounts hold tokens of a market."""
+        return self._do(Holders, "GET", f"/admin/markets/{segment(id)}/holders")
+
+    def settle_market(self, id: str) -> Steps[Market]:
+        """Pays every holder who has not claimed."""
+        return self._do(Market, "POST", f"/admin/markets/{segment(id)}/settle")
+
+    def get_open_order_bounds(self, id: str) -> Steps[OpenOrderBounds]:
+        """The open orders that the account may have, in all markets and in each."""
+        return self._do(OpenOrderBounds, "GET", f"/admin/users/{segment(id)}/open-order-bounds")
 
     def set_open_order_bounds(
         self,
@@ -35,39 +57,3 @@ class AdminPart3(AdminPart2):
     def end_sessions(self, id: str) -> Steps[RevokedSessions]:
         """Ends all sessions of the account, and closes their sockets."""
         return self._do(RevokedSessions, "DELETE", f"/admin/users/{segment(id)}/sessions")
-
-    def deposit(self, id: str, *, amount_usdc_micro: int, reference: str | None = None) -> Steps[FundMovement]:
-        """Credits USDC; repeating a reference returns the first deposit.
-
-        `amount_usdc_micro`: Unit: micro-USDC.
-        """
-        return self._do(
-            FundMovement,
-            "POST",
-            f"/admin/users/{segment(id)}/deposits",
-            body=given(amount_usdc_micro=as_units(amount_usdc_micro), reference=reference),
-        )
-
-    def withdraw(self, id: str, *, amount_usdc_micro: int, reference: str | None = None) -> Steps[FundMovement]:
-        """Debits available USDC; repeating a reference returns the first withdrawal. ApprovalNeededError where another
-        operator has to approve it.
-
-        `amount_usdc_micro`: Unit: micro-USDC.
-        """
-        return self._do_or_ask(
-            FundMovement,
-            "POST",
-            f"/admin/users/{segment(id)}/withdrawals",
-            body=given(amount_usdc_micro=as_units(amount_usdc_micro), reference=reference),
-        )
-
-    def get_ledger(self) -> Steps[Ledger]:
-        """The money of all accounts and the collateral of all markets, and whether the sums close."""
-        return self._do(Ledger, "GET", "/admin/ledger")
-
-    def set_rebate(self, id: str, *, rebate_bps: int) -> Steps[MarketRebate]:
-        """The part of their fees that makers of the market get back from now on; 0 for none.
-
-        `rebate_bps`: Unit: basis points.
-        """
-        return self._do(MarketRebate, "PUT", f"/admin/markets/{segment(id)}/rebate", body=given(rebate_bps=rebate_bps))

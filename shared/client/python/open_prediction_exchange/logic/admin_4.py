@@ -5,23 +5,51 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
-from ..models import (
-    AdminFiatSession,
-    AdminFiatSessions,
-    ClosedFiatDifference,
-    FiatDifferences,
-    FiatStatementReport,
-    MarketDeployment,
-    WaitingMoney,
-)
+from ..models import AdminFiatSession, AdminFiatSessions, FiatStatementReport, FundMovement, Ledger, MarketRebate
 from .admin_3 import AdminPart3
-from .operations import as_list, given
+from .operations import as_list, as_units, given
 from .requests import segment
 from .steps import Steps
 
 
 class AdminPart4(AdminPart3):
     """One method for each operation."""
+
+    def deposit(self, id: str, *, amount_usdc_micro: int, reference: str | None = None) -> Steps[FundMovement]:
+        """Credits USDC; repeating a reference returns the first deposit.
+
+        `amount_usdc_micro`: Unit: micro-USDC.
+        """
+        return self._do(
+            FundMovement,
+            "POST",
+            f"/admin/users/{segment(id)}/deposits",
+            body=given(amount_usdc_micro=as_units(amount_usdc_micro), reference=reference),
+        )
+
+    def withdraw(self, id: str, *, amount_usdc_micro: int, reference: str | None = None) -> Steps[FundMovement]:
+        """Debits available USDC; repeating a reference returns the first withdrawal. ApprovalNeededError where another
+        operator has to approve it.
+
+        `amount_usdc_micro`: Unit: micro-USDC.
+        """
+        return self._do_or_ask(
+            FundMovement,
+            "POST",
+            f"/admin/users/{segment(id)}/withdrawals",
+            body=given(amount_usdc_micro=as_units(amount_usdc_micro), reference=reference),
+        )
+
+    def get_ledger(self) -> Steps[Ledger]:
+        """The money of all accounts and the collateral of all markets, and whether the sums close."""
+        return self._do(Ledger, "GET", "/admin/ledger")
+
+    def set_rebate(self, id: str, *, rebate_bps: int) -> Steps[MarketRebate]:
+        """The part of their fees that makers of the market get back from now on; 0 for none.
+
+        `rebate_bps`: Unit: basis points.
+        """
+        return self._do(MarketRebate, "PUT", f"/admin/markets/{segment(id)}/rebate", body=given(rebate_bps=rebate_bps))
 
     def sessions(
         self,
@@ -62,38 +90,3 @@ class AdminPart4(AdminPart3):
             "/admin/fiat/statements",
             body=given(provider=provider, day=day, rows=as_list(rows)),
         )
-
-    def list_fiat_differences(
-        self,
-        *,
-        all: bool | None = None,
-        limit: int | None = None,
-        offset: int | None = None,
-    ) -> Steps[FiatDifferences]:
-        """What statements of providers have that does not agree with our sessions, and what accounts owe.
-
-        `all`: The closed ones too.
-        `limit`: So many rows at most.
-        `offset`: So many rows are left out.
-        """
-        return self._do(
-            FiatDifferences, "GET", "/admin/fiat/differences", query=given(all=all, limit=limit, offset=offset)
-        )
-
-    def close_fiat_difference(self, difference: str, *, note: str) -> Steps[ClosedFiatDifference]:
-        """Closes a difference once it is cleared up, with a note of how."""
-        return self._do(
-            ClosedFiatDifference, "POST", f"/admin/fiat/differences/{segment(difference)}/close", body=given(note=note)
-        )
-
-    def deploy_market(self, id: str) -> Steps[MarketDeployment]:
-        """Deploys a market, also one whose deployment was given up."""
-        return self._do(MarketDeployment, "POST", f"/admin/markets/{segment(id)}/deploy")
-
-    def list_waiting_money(self, *, limit: int | None = None, offset: int | None = None) -> Steps[WaitingMoney]:
-        """Money that the ledger does not have yet, and payments that the chain refuses, with the reason.
-
-        `limit`: So many rows at most.
-        `offset`: So many rows are left out.
-        """
-        return self._do(WaitingMoney, "GET", "/admin/settlement/money", query=given(limit=limit, offset=offset))

@@ -3,7 +3,7 @@
 # Made from /openapi.json by `npm run docs`: a change here is lost.
 from __future__ import annotations
 
-from ..models import FailedTrades, MendedTrade, Profile, ProfileWithBalance, UserPage
+from ..models import ClosedFiatDifference, FailedTrades, FiatDifferences, MarketDeployment, MendedTrade, WaitingMoney
 from .admin_4 import AdminPart4
 from .operations import given
 from .requests import segment
@@ -12,6 +12,41 @@ from .steps import Steps
 
 class AdminPart5(AdminPart4):
     """One method for each operation."""
+
+    def list_fiat_differences(
+        self,
+        *,
+        all: bool | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+    ) -> Steps[FiatDifferences]:
+        """What statements of providers have that does not agree with our sessions, and what accounts owe.
+
+        `all`: The closed ones too.
+        `limit`: So many rows at most.
+        `offset`: So many rows are left out.
+        """
+        return self._do(
+            FiatDifferences, "GET", "/admin/fiat/differences", query=given(all=all, limit=limit, offset=offset)
+        )
+
+    def close_fiat_difference(self, difference: str, *, note: str) -> Steps[ClosedFiatDifference]:
+        """Closes a difference once it is cleared up, with a note of how."""
+        return self._do(
+            ClosedFiatDifference, "POST", f"/admin/fiat/differences/{segment(difference)}/close", body=given(note=note)
+        )
+
+    def deploy_market(self, id: str) -> Steps[MarketDeployment]:
+        """Deploys a market, also one whose deployment was given up."""
+        return self._do(MarketDeployment, "POST", f"/admin/markets/{segment(id)}/deploy")
+
+    def list_waiting_money(self, *, limit: int | None = None, offset: int | None = None) -> Steps[WaitingMoney]:
+        """Money that the ledger does not have yet, and payments that the chain refuses, with the reason.
+
+        `limit`: So many rows at most.
+        `offset`: So many rows are left out.
+        """
+        return self._do(WaitingMoney, "GET", "/admin/settlement/money", query=given(limit=limit, offset=offset))
 
     def list_failed_trades(self, *, limit: int | None = None, cursor: int | None = None) -> Steps[FailedTrades]:
         """Trades that the contract refuses for good: each is tried again or unwound.
@@ -30,49 +65,3 @@ class AdminPart5(AdminPart4):
         where another operator has to approve it.
         """
         return self._do_or_ask(MendedTrade, "POST", f"/admin/settlement/trades/{segment(id)}/unwind")
-
-    def create_user(
-        self,
-        *,
-        display_name: str | None = None,
-        email: str | None = None,
-        wallet_address: str | None = None,
-        role: str | None = None,
-        referral_code: str | None = None,
-    ) -> Steps[Profile]:
-        """Makes a user with an account of its own."""
-        return self._do(
-            Profile,
-            "POST",
-            "/admin/users",
-            body=given(
-                display_name=display_name,
-                email=email,
-                wallet_address=wallet_address,
-                role=role,
-                referral_code=referral_code,
-            ),
-        )
-
-    def list_users(
-        self,
-        *,
-        limit: int | None = None,
-        cursor: int | None = None,
-        wallet: str | None = None,
-    ) -> Steps[UserPage]:
-        """The users in the order in which they were made, a page at a time.
-
-        `limit`: So many rows at most.
-        `cursor`: The `next_cursor` of the page before.
-        `wallet`: Only the account that owns this wallet, or ever owned it.
-        """
-        return self._do(UserPage, "GET", "/admin/users", query=given(limit=limit, cursor=cursor, wallet=wallet))
-
-    def get_user(self, id: str) -> Steps[ProfileWithBalance]:
-        """A user and the USDC of the account."""
-        return self._do(ProfileWithBalance, "GET", f"/admin/users/{segment(id)}")
-
-    def add_wallet(self, id: str, *, address: str) -> Steps[Profile]:
-        """Links a wallet to the account; its orders are paid by the account from then on."""
-        return self._do(Profile, "POST", f"/admin/users/{segment(id)}/wallets", body=given(address=address))

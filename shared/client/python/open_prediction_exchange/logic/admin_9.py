@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Literal, Sequence
 
-from ..models import Approval, Cluster, HandedOver, IssuedOperator, Operations, Operator, Operators
+from ..models import Approval, Approvals, BackupReport, IssuedOperator, Operators
 from .admin_8 import AdminPart8
 from .operations import as_list, given
 from .requests import segment
@@ -14,6 +14,29 @@ from .steps import Steps
 
 class AdminPart9(AdminPart8):
     """One method for each operation."""
+
+    def start_backup(self, *, rate: int | None = None) -> Steps[BackupReport]:
+        """Begins a backup of the data directory into the folder that BACKUP_TARGET names.
+
+        `rate`: Megabytes a second that are read at most, 40 where it is not given; 0: no limit.
+        """
+        return self._do(BackupReport, "POST", "/admin/platform/backup", body=given(rate=rate))
+
+    def list_approvals(self, *, limit: int | None = None, cursor: int | None = None) -> Steps[Approvals]:
+        """Changes that wait for a second operator or were decided by one, the newest first.
+
+        `limit`: So many rows at most.
+        `cursor`: The next_cursor of the page before.
+        """
+        return self._do(Approvals, "GET", "/admin/approvals", query=given(limit=limit, cursor=cursor))
+
+    def get_approval(self, id: str) -> Steps[Approval]:
+        """One of them."""
+        return self._do(Approval, "GET", f"/admin/approvals/{segment(id)}")
+
+    def approve(self, id: str) -> Steps[Approval]:
+        """Approves a change that another operator asked for, and carries it out; a repeat answers its end."""
+        return self._do(Approval, "POST", f"/admin/approvals/{segment(id)}/approve")
 
     def reject(self, id: str) -> Steps[Approval]:
         """Rejects a change that waits; the operator who asked for it may too."""
@@ -31,22 +54,3 @@ class AdminPart9(AdminPart8):
     def list_operators(self) -> Steps[Operators]:
         """All operators, the revoked ones too, in the order in which they were made."""
         return self._do(Operators, "GET", "/admin/operators")
-
-    def revoke_operator(self, id: str) -> Steps[Operator]:
-        """Revokes the token of an operator; revoking it again changes nothing."""
-        return self._do(Operator, "DELETE", f"/admin/operators/{segment(id)}")
-
-    def get_operations(self) -> Steps[Operations]:
-        """Shards, lags, latencies, refusals and disk: counters since the start, and how things stand."""
-        return self._do(Operations, "GET", "/admin/operations")
-
-    def get_cluster(self) -> Steps[Cluster]:
-        """Members of the cluster, who leads, the log, and the servers of its database; of any member."""
-        return self._do(Cluster, "GET", "/admin/cluster")
-
-    def promote_member(self, *, member: str | None = None) -> Steps[HandedOver]:
-        """Hands the lead over to a standby: this leader ends once the standby is ready, and begins anew as one.
-
-        `member`: Left out: the standby that has followed furthest.
-        """
-        return self._do(HandedOver, "POST", "/admin/cluster/promote", body=given(member=member))

@@ -7,7 +7,16 @@ from typing import Literal
 
 from .admin_catalogue import StageCounts
 from .admin_settlement import Approval
+from .markets import Market, MarketEvent
 from .trading import Message
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventSet:
+    """Makes an event set with its markets, of which exactly one outcome will win."""
+
+    event: MarketEvent
+    markets: tuple[Market, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

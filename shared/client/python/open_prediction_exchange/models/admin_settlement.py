@@ -169,7 +169,7 @@ class Approval:
     """Undoes a trade that has failed in the ledger, for both parties; a repeat changes nothing."""
 
     id: str
-    kind: Literal["withdrawal", "resolution", "contracts", "unwinding", "market_terms", "event_terms"]
+    kind: Literal["withdrawal", "resolution", "set_resolution", "contracts", "unwinding", "market_terms", "event_terms"]
     status: Literal["pending", "approved", "carried_out", "failed", "rejected", "expired", "void"]
     """approved until the end of the change is known; void: the operator who asked was revoked."""
     request: dict[str, Any]

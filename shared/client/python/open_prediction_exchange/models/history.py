@@ -200,6 +200,7 @@ class StatementEntry:
         "carried",
         "unwinding",
         "movement_fee",
+        "conversion",
     ]
     id: str
     reference: str | None
@@ -239,7 +240,9 @@ class AccountMovement:
     """A part of an answer: AccountMovement."""
 
     id: str
-    type: Literal["deposit", "withdrawal", "split", "merge", "claim", "fee_rebate", "unwinding", "movement_fee"]
+    type: Literal[
+        "deposit", "withdrawal", "split", "merge", "claim", "fee_rebate", "unwinding", "movement_fee", "conversion"
+    ]
     amount_usdc_micro: int
     """Unit: micro-USDC."""
     reference: str | None

@@ -159,6 +159,8 @@ class MarketEvent:
     external_platform: str
     external_event_subtitle: str | None
     external_event_mutually_exclusive: bool
+    winners: Literal[1] | None
+    """1: an event set, exactly one market wins; else null."""
     market_count: int
     created_at: datetime
     updated_at: datetime
