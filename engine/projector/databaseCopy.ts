@@ -17,8 +17,9 @@ export function copyDatabase(db: Database.Database, to: string, check?: (part: s
   const part = `${to}.part`;
   rmSync(part, { force: true });
   try {
-    // A copy can give pages back (freePages.ts), also where its source is too old for that.
-    db.pragma('auto_vacuum = INCREMENTAL');
+    // A copy can give pages back (freePages.ts), also where its source is too old for that. A source that can would be
+    // written to, and may be open for reading only.
+    if (db.pragma('auto_vacuum', { simple: true }) === 0) db.pragma('auto_vacuum = INCREMENTAL');
     db.prepare('VACUUM INTO ?').run(part);
     check?.(part);
     syncFile(part);

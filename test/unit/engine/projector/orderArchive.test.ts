@@ -6,6 +6,8 @@ import { afterEach, describe, it } from 'node:test';
 import Database from 'better-sqlite3';
 import { takeBack } from '../../../../engine/projector/archiveFiles.ts';
 import { differences } from '../../../../engine/projector/contents.ts';
+import { copyDatabase } from '../../../../engine/projector/databaseCopy.ts';
+import { givesPagesBack } from '../../../../engine/projector/readDb.ts';
 import { OrderQueries } from '../../../../gateway/account/orderQueries.ts';
 import { archiveFolder, PART_NAME, readArchiveFileName } from '../../../../shared/tables/orderArchive.ts';
 import { NEVER_FILLED } from '../../../../shared/tables/orders.ts';
@@ -257,6 +259,22 @@ describe(`the archive of orders (seed ${SEED})`, () => {
     assert.ok(afterBytes < beforeBytes / 2, `${beforeBytes} bytes before, ${afterBytes} after`);
     const [problem] = rig.read((db) => db.pragma('integrity_check') as { integrity_check: string }[]);
     assert.equal(problem.integrity_check, 'ok');
+  });
+
+  it('leaves the space in a file of an older version, a copy of which can return it', () => {
+    const rig = rigOf();
+    rig.trade(10);
+    rig.project();
+    const older = new Database(rig.readDbPath);
+    older.pragma('auto_vacuum = NONE');
+    older.exec('VACUUM');
+    assert.equal(givesPagesBack(older), false);
+    older.close();
+    const copy = join(rig.directory, 'copy.db');
+    rig.read((db) => copyDatabase(db, copy));
+    assert.equal(rig.read(givesPagesBack, copy), true);
+    rig.read((db) => copyDatabase(db, `${copy}.again`), copy);
+    assert.equal(rig.read(givesPagesBack, `${copy}.again`), true);
   });
 
   it('is made anew with the read.db, where the journals are whole', () => {
