@@ -31,6 +31,7 @@ const BENCHES = [
   'marks',
   'projector',
   'history',
+  'archive',
   'publicHistory',
   'account',
   'catalogue',

@@ -4,6 +4,7 @@ import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs'
 import { join } from 'node:path';
 import type Database from 'better-sqlite3';
 import { openDatabase, userVersion } from '../../shared/base/openDatabase.ts';
+import { prepared } from '../../shared/base/prepared.ts';
 import { setAside } from '../../shared/base/setAside.ts';
 import {
   ARCHIVE_LAYOUT,
@@ -11,8 +12,11 @@ import {
   archiveFileName,
   archiveFolder,
   readArchiveFileName,
+  WHOLE_LAYOUT,
 } from '../../shared/tables/orderArchive.ts';
+import { OrderBlock } from '../../shared/tables/orderBlocks.ts';
 import { ORDERS } from '../../shared/tables/orders.ts';
+import { OrderTable } from '../../shared/tables/orderTable.ts';
 import type { RowOf } from '../../shared/tables/table.ts';
 
 type NamedFile = { readonly file: number; readonly sha256: string };
@@ -59,12 +63,30 @@ export function* archivedOrders<R>(db: Database.Database, columns: string): Gene
     const path = join(archiveFolder(db.name), archiveFileName({ file, sha256 }));
     const archive = openDatabase(path, { readonly: true, fileMustExist: true });
     try {
-      yield* archive
-        .prepare<[Record<number, number | Uint8Array | null>], R>(sql)
-        .iterate({ 1: left_account, 2: left_id });
+      for (const part of tablesOf(archive)) {
+        const orders = prepared<[Record<number, number | Uint8Array | null>], R>(part, sql);
+        yield* orders.iterate({ 1: left_account, 2: left_id });
+      }
     } finally {
       archive.close();
     }
+  }
+}
+
+/** The orders of a file in databases with a table `orders`, by account and id. Each is used until the next is read. */
+export function* tablesOf(file: Database.Database): Generator<Database.Database, void> {
+  if (userVersion(file) === WHOLE_LAYOUT) {
+    yield file;
+    return;
+  }
+  const table = new OrderTable();
+  try {
+    for (const data of file.prepare<[], Uint8Array>('SELECT data FROM blocks ORDER BY block').pluck().iterate()) {
+      table.fill(new OrderBlock(data));
+      yield table.db;
+    }
+  } finally {
+    table.db.close();
   }
 }
 
@@ -91,8 +113,9 @@ export function takeBack(folder: string, beginning: Beginning, take: (order: Row
 function takeFile(path: string, beginning: Beginning, take: (order: RowOf<typeof ORDERS>) => void): boolean {
   const db = openDatabase(path, { readonly: true, fileMustExist: true });
   try {
-    if (userVersion(db) !== ARCHIVE_LAYOUT) return false;
-    for (const order of ordersOf(db, beginning)) take(order);
+    const layout = userVersion(db);
+    if (layout !== ARCHIVE_LAYOUT && layout !== WHOLE_LAYOUT) return false;
+    for (const part of tablesOf(db)) for (const order of ordersOf(part, beginning)) take(order);
     return true;
   } finally {
     db.close();
@@ -103,5 +126,5 @@ function ordersOf(db: Database.Database, beginning: Beginning): Iterable<RowOf<t
   const sql = `
     SELECT ${Object.keys(ORDERS.columns).join(', ')} FROM orders
     WHERE shard = @shard AND shard_sequence <= @sequence OR @shard = 0 AND shard >= @shards`;
-  return db.prepare<[Beginning], RowOf<typeof ORDERS>>(sql).iterate(beginning);
+  return prepared<[Beginning], RowOf<typeof ORDERS>>(db, sql).iterate(beginning);
 }

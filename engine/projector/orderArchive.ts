@@ -2,9 +2,9 @@
  * Moves orders that never filled out of read.db, some days after their end, into files that are not changed any more
  * (shared/tables/orderArchive.ts). Owner: the projector thread; each step takes some tens of milliseconds.
  *
- *   copy ──► seal: sync, hash, name ──► compare with read.db ──► list ──► leave: the orders go from read.db
+ *   copy ──► pack ──► seal: sync, hash, name ──► compare with read.db ──► list ──► leave: the orders go from read.db
  *
- * Nothing is kept of a file that was not listed: after an end of the thread in one of the first three steps its orders
+ * Nothing is kept of a file that was not listed: after an end of the thread in one of the first four steps its orders
  * are copied again. The last step goes on where it was.
  *
  * Invariants:
@@ -21,21 +21,23 @@ import Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { ORDER_STATUS } from '../../shared/base/codes.ts';
 import { UUID_BYTES } from '../../shared/base/hex.ts';
-import { setUserVersion } from '../../shared/base/openDatabase.ts';
+import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { prepared, preparedValue } from '../../shared/base/prepared.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import {
   ARCHIVE_CURSOR,
-  ARCHIVE_LAYOUT,
   ARCHIVED_ACCOUNTS,
   ARCHIVED_FILES,
   archiveFileName,
   archiveFolder,
+  PACKED_NAME,
   PART_NAME,
 } from '../../shared/tables/orderArchive.ts';
+import type { Order } from '../../shared/tables/orderBlocks.ts';
 import { NEVER_FILLED, ORDERS } from '../../shared/tables/orders.ts';
 import { insert, type NewRowOf, type RowOf } from '../../shared/tables/table.ts';
-import { archiveFiles, hashOf } from './archiveFiles.ts';
+import { archiveFiles, hashOf, tablesOf } from './archiveFiles.ts';
+import { packOrders } from './archivePacking.ts';
 import { syncFile } from './databaseCopy.ts';
 import { givePagesBack } from './freePages.ts';
 import type { OpenOrder } from './orderPool.ts';
@@ -48,11 +50,13 @@ export type ArchivePace = {
   readonly spanMs: number;
   /** The orders of a file, approximately. */
   readonly fileOrders: number;
+  /** The orders of a block. With fewer a file is larger; with more a list decodes more orders that it does not need. */
+  readonly blockOrders: number;
   /** The orders of a step. */
   readonly stepOrders: number;
 };
 
-export const USUAL_PACE = { spanMs: 86_400_000, fileOrders: 100_000, stepOrders: 1000 } as const;
+export const USUAL_PACE = { spanMs: 86_400_000, fileOrders: 100_000, blockOrders: 128, stepOrders: 1000 } as const;
 
 type Span = { readonly from: Uint8Array; readonly to: Uint8Array; readonly cutoffMs: number };
 type Left = { readonly account: number; readonly id: Uint8Array };
@@ -64,8 +68,13 @@ class ArchiveError extends Error {}
 
 const NO_ID = new Uint8Array(0);
 const COLUMNS = Object.keys(ORDERS.columns);
+/** Of a table of a file. */
+const ALL = `SELECT ${COLUMNS.join(', ')} FROM orders`;
+const LEAVING = `
+  SELECT account, id, status, updated_ms FROM orders INDEXED BY orders_created
+  WHERE (account, id) > (?, ?) ORDER BY account, id`;
 const OF_ORDERS = COLUMNS.map((column) => `orders.${column}`).join(', ');
-const SAME = COLUMNS.map((column) => `kept.${column} IS orders.${column}`).join(' AND ');
+const SAME = COLUMNS.map((column) => `${column} IS @${column}`).join(' AND ');
 const IN_SPAN = 'orders.id > @from AND orders.id <= @to';
 /** Those of an earlier try are there already. */
 const COPY = `INSERT OR IGNORE INTO archive.orders (${COLUMNS.join(', ')}) SELECT ${OF_ORDERS}`;
@@ -82,13 +91,7 @@ const SQL = {
   endOfLateStep: 'SELECT id FROM archive_late WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?',
   next: 'SELECT min(id) FROM orders WHERE id > ?',
   ids: 'SELECT min(id) AS first_id, max(id) AS last_id, count(*) AS orders FROM archive.orders',
-  step: 'SELECT max(id) FROM (SELECT id FROM archive.orders WHERE id > ? ORDER BY id LIMIT ?)',
-  same: `
-    SELECT count(*) FROM archive.orders AS kept CROSS JOIN orders ON orders.id = kept.id
-    WHERE kept.id > ? AND kept.id <= ? AND ${SAME}`,
-  leaving: `
-    SELECT account, id, status, updated_ms FROM archive.orders INDEXED BY orders_created
-    WHERE (account, id) > (?, ?) ORDER BY account, id LIMIT ?`,
+  same: `SELECT count(*) FROM orders WHERE id = @id AND ${SAME}`,
   remove: 'DELETE FROM orders WHERE id = ?',
   removeLate: 'DELETE FROM archive_late WHERE id = ?',
   count: `${insert(ARCHIVED_ACCOUNTS)} ON CONFLICT (account, file) DO UPDATE SET
@@ -143,6 +146,11 @@ export class OrderArchive {
     }
   }
 
+  /** Ends the step that is under way. */
+  close(): void {
+    this.#steps?.return();
+  }
+
   #next(nowMs: number, pace: ArchivePace): Generator<void, void> | null {
     const cutoffMs = spanStart(nowMs - pace.keptMs, pace.spanMs);
     if (cutoffMs <= this.#doneToMs) return null;
@@ -166,9 +174,10 @@ export class OrderArchive {
       this.#db,
       SQL.ids,
     ).get()!;
+    if (orders > 0) yield* packOrders(this.#db, join(this.#folder, PACKED_NAME), pace);
     this.#detach();
+    rmSync(join(this.#folder, PART_NAME));
     if (orders === 0) {
-      rmSync(join(this.#folder, PART_NAME));
       prepared(this.#db, SQL.moveCursor).run({ one: 1, through_id: through });
       return;
     }
@@ -192,7 +201,6 @@ export class OrderArchive {
     const part = join(this.#folder, PART_NAME);
     const made = new Database(part);
     made.exec(ORDERS.schema);
-    setUserVersion(made, ARCHIVE_LAYOUT);
     made.close();
     this.#attach(part);
     // Without a listing the file is worth nothing, and before it is listed it is synced as a whole.
@@ -221,14 +229,14 @@ export class OrderArchive {
     return through;
   }
 
-  /** Gives the copied orders their name. */
+  /** Gives the packed orders their name. */
   #seal(): { file: number; sha256: string } {
-    const part = join(this.#folder, PART_NAME);
-    syncFile(part);
-    const sha256 = hashOf(part);
+    const packed = join(this.#folder, PACKED_NAME);
+    syncFile(packed);
+    const sha256 = hashOf(packed);
     const listed = preparedValue<[], number>(this.#db, SQL.files).all();
     const file = 1 + Math.max(0, ...listed, ...archiveFiles(this.#folder).map((each) => each.file));
-    renameSync(part, join(this.#folder, archiveFileName({ file, sha256 })));
+    renameSync(packed, join(this.#folder, archiveFileName({ file, sha256 })));
     syncDirectory(this.#folder);
     return { file, sha256 };
   }
@@ -239,19 +247,23 @@ export class OrderArchive {
     orders: number,
     { stepOrders }: ArchivePace,
   ): Generator<void, void> {
-    const path = this.#open(named);
-    const step = preparedValue<[Uint8Array, number], Uint8Array | null>(this.#db, SQL.step);
-    const same = preparedValue<[Uint8Array, Uint8Array], number>(this.#db, SQL.same);
-    let found = 0;
-    for (let from: Uint8Array = NO_ID; ; ) {
-      const to = step.get(from, stepOrders) ?? null;
-      if (to === null) break;
-      found += same.get(from, to)!;
-      from = to;
-      yield;
+    const same = preparedValue<[Order], number>(this.#db, SQL.same);
+    const file = this.#open(named);
+    try {
+      let [found, waiting] = [0, 0];
+      for (const table of tablesOf(file)) {
+        for (const order of prepared<[], Order>(table, ALL).iterate()) {
+          found += same.get(order)!;
+          if (++waiting < stepOrders) continue;
+          waiting = 0;
+          yield;
+        }
+      }
+      if (found === orders) return;
+      throw new ArchiveError(`${file.name} has ${found} of ${orders} orders as read.db has them`);
+    } finally {
+      file.close();
     }
-    this.#detach();
-    if (found !== orders) throw new ArchiveError(`${path} has ${found} of ${orders} orders as read.db has them`);
   }
 
   /** Keeps ORDERARCHIVE-2. */
@@ -259,18 +271,24 @@ export class OrderArchive {
     { file, sha256, left_account, left_id }: NewRowOf<typeof ARCHIVED_FILES>,
     { stepOrders }: ArchivePace,
   ): Generator<void, void> {
-    this.#open({ file, sha256 });
-    const leaving = prepared<[number, Uint8Array, number], Leaving>(this.#db, SQL.leaving);
+    const archived = this.#open({ file, sha256 });
     const leave = this.#db.transaction((rows: readonly Leaving[]) => this.#remove(file, rows));
-    for (let left: Left = { account: left_account!, id: left_id }; ; ) {
-      const rows = leaving.all(left.account, left.id, stepOrders);
-      if (rows.length === 0) break;
-      leave.immediate(rows);
-      left = rows.at(-1)!;
-      yield;
+    try {
+      let rows: Leaving[] = [];
+      for (const table of tablesOf(archived)) {
+        for (const row of prepared<[number, Uint8Array], Leaving>(table, LEAVING).iterate(left_account!, left_id)) {
+          rows.push(row);
+          if (rows.length < stepOrders) continue;
+          leave.immediate(rows);
+          rows = [];
+          yield;
+        }
+      }
+      if (rows.length > 0) leave.immediate(rows);
+    } finally {
+      archived.close();
     }
     prepared(this.#db, SQL.left).run(null, NO_ID, file);
-    this.#detach();
   }
 
   /** @param rows by account and id */
@@ -306,7 +324,7 @@ export class OrderArchive {
   /** ORDERARCHIVE-4 */
   #removeUnlisted(): void {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    rmSync(join(this.#folder, PART_NAME), { force: true });
+    for (const name of [PART_NAME, PACKED_NAME]) rmSync(join(this.#folder, name), { force: true });
     const listed = new Set(preparedValue<[], number>(this.#db, SQL.files).all());
     for (const named of archiveFiles(this.#folder)) {
       if (!listed.has(named.file)) rmSync(join(this.#folder, archiveFileName(named)));
@@ -317,12 +335,11 @@ export class OrderArchive {
     return preparedValue<[], Uint8Array>(this.#db, SQL.cursor).get() ?? NO_ID;
   }
 
-  /** A file whose bytes differ is not read: its damage is not that of read.db. @returns its path */
-  #open(named: { readonly file: number; readonly sha256: string }): string {
+  /** A file whose bytes differ is not read: its damage is not that of read.db. */
+  #open(named: { readonly file: number; readonly sha256: string }): Database.Database {
     const path = join(this.#folder, archiveFileName(named));
     if (hashOf(path) !== named.sha256) throw new ArchiveError(`${path} is damaged`);
-    this.#attach(path);
-    return path;
+    return openDatabase(path, { readonly: true, fileMustExist: true });
   }
 
   #attach(path: string): void {

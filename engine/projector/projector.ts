@@ -214,6 +214,7 @@ export class Projector {
 
   close(): void {
     for (const reader of this.#readers) reader?.close();
+    this.#state.archive.close();
     this.#db.close();
   }
 
@@ -264,13 +265,12 @@ export class Projector {
    * shards are connected only when thousands of records of others are in it.
    */
   #takeBackProgress(heads: readonly Pick<JournalHead, 'sequence'>[]): void {
-    const { progress } = this;
     for (const [shard, { sequence }] of heads.entries()) {
-      progress.setKept(shard, 0);
-      if (progress.projected(shard) <= sequence) continue;
-      this.#madeUpTo[shard] = progress.projected(shard);
-      progress.setBeingMade(true);
-      progress.setProjected(shard, sequence);
+      this.progress.setKept(shard, 0);
+      if (this.progress.projected(shard) <= sequence) continue;
+      this.#madeUpTo[shard] = this.progress.projected(shard);
+      this.progress.setBeingMade(true);
+      this.progress.setProjected(shard, sequence);
     }
   }
 

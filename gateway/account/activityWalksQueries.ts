@@ -107,7 +107,9 @@ export class ActivityWalks {
     const { counted: live, entries } = this.#read(scope, after);
     const counted = live + this.#countArchived(parts, scope, MAX_COUNTED - live);
     const found = this.#archive.list<ActivityEntry>({
-      parts: after === null ? parts : parts.filter(({ first_id }) => timeOfId(first_id) <= after.atMs),
+      parts,
+      mayHave: ({ first_id }) => after === null || timeOfId(first_id) <= after.atMs,
+      market: scope.market === ALL_MARKETS ? null : scope.market,
       live: taken(entries, wanted),
       wanted,
       read: (file, part) => archivedEntries(file, part, scope, after, wanted),
@@ -129,9 +131,14 @@ export class ActivityWalks {
     }
     const sql = countSql(types.map(({ found }) => inPart(found)));
     const parameters = parametersOf(scope, boundOf(RANK.ENDED, null), UNLIMITED);
-    return this.#archive.count(parts, most, (file, { last_id: lastId }) => {
-      return prepared<[PartParameters], { counted: number }>(file, sql).get({ ...parameters, lastId })!.counted;
-    });
+    return this.#archive.count(
+      parts,
+      most,
+      (file, { last_id: lastId }) => {
+        return prepared<[PartParameters], { counted: number }>(file, sql).get({ ...parameters, lastId })!.counted;
+      },
+      scope.market,
+    );
   }
 
   /** At most MAX_COUNTED + 1 rows are counted. @param entries are read lazily, newest first, starting after `after` */

@@ -8,16 +8,43 @@ import { join } from 'node:path';
 import { parentPort } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
-import { openDatabase } from '../../shared/base/openDatabase.ts';
-import { prepared } from '../../shared/base/prepared.ts';
-import { ARCHIVED_ACCOUNTS, ARCHIVED_FILES, archiveFileName, archiveFolder } from '../../shared/tables/orderArchive.ts';
-import { type SelectedBy, select } from '../../shared/tables/table.ts';
+import { openDatabase, userVersion } from '../../shared/base/openDatabase.ts';
+import { prepared, preparedValue } from '../../shared/base/prepared.ts';
+import {
+  ARCHIVED_ACCOUNTS,
+  ARCHIVED_FILES,
+  archiveFileName,
+  archiveFolder,
+  type BLOCK_IDS,
+  ID_END_BYTES,
+  type ORDER_BLOCKS,
+  WHOLE_LAYOUT,
+} from '../../shared/tables/orderArchive.ts';
+import { hasMarket, OrderBlock } from '../../shared/tables/orderBlocks.ts';
+import { OrderTable } from '../../shared/tables/orderTable.ts';
+import { type RowOf, type SelectedBy, select } from '../../shared/tables/table.ts';
 
 const FILE = select(ARCHIVED_FILES, 'file', 'sha256');
 type NamedFile = SelectedBy<typeof FILE>;
-const PART = select(ARCHIVED_ACCOUNTS, 'cancelled', 'expired', 'first_id', 'last_id', 'last_ms');
-/** The orders of an account in one file: those up to `last_id`. */
-export type ArchivedPart = NamedFile & SelectedBy<typeof PART>;
+const PART = select(ARCHIVED_ACCOUNTS, 'account', 'cancelled', 'expired', 'first_id', 'last_id', 'last_ms');
+/** Null: all blocks, as for a file that has none; likewise of an account. */
+type Place = NamedFile & { readonly block: number | null; readonly account: number | null };
+/** The orders of an account in one file, or in one block of it: those up to `last_id`. */
+export type ArchivedPart = Place & SelectedBy<typeof PART>;
+type BlockRow = Pick<RowOf<typeof ORDER_BLOCKS>, 'block' | 'markets' | 'last_ms'> & {
+  readonly first_id: Uint8Array;
+  readonly last_id: Uint8Array;
+};
+/** The account may have orders of other accounts beside its own in its first and last block. */
+const BLOCKS_OF = `
+  SELECT block, last_ms, markets, max(@first_id, iif(first_account = @account, first_id, x'')) AS first_id,
+    iif(last_account = @account, min(last_id, @last_id), @last_id) AS last_id
+  FROM blocks INDEXED BY blocks_of_accounts
+  WHERE last_account >= @account AND first_account <= @account
+    AND NOT (first_account = @account AND first_id > @last_id)
+  ORDER BY last_ms DESC`;
+const DATA = 'SELECT data FROM blocks WHERE block = ?';
+const ENDS = 'SELECT block, ends FROM block_ids';
 
 /** A row of a list; `part` is null if it is in read.db. */
 export type Found<R> = { readonly row: R; readonly part: ArchivedPart | null };
@@ -29,6 +56,10 @@ export type FoundRows<R> = {
 
 type ArchiveList<R> = {
   readonly parts: readonly ArchivedPart[];
+  /** False if the part has no row of the list. */
+  readonly mayHave?: (part: ArchivedPart) => boolean;
+  /** Null for all; with one, only its orders are read. */
+  readonly market?: number | null;
   /** Those in read.db, newest first. */
   readonly live: readonly R[];
   readonly wanted: number;
@@ -45,6 +76,10 @@ export type UnreadArchive = { readonly unreadArchive: string };
 
 /** Files that a thread has open; opening one takes a fraction of a millisecond. */
 const MOST_OPEN = 64;
+/** Blocks that a thread has in memory, some tens of kilobytes each: those of the rows of a page and more. */
+const MOST_BLOCKS = 64;
+
+type OpenFile = { readonly db: Database.Database; readonly isInBlocks: boolean };
 
 const ofConnections = new WeakMap<Database.Database, ArchivedOrders>();
 
@@ -53,7 +88,9 @@ export class ArchivedOrders {
   readonly #folder: string;
   readonly #parts: Database.Statement<[number], ArchivedPart>;
   /** The most recently used last. */
-  readonly #open = new Map<number, Database.Database>();
+  readonly #open = new Map<number, OpenFile>();
+  /** By file, block, account and market; the most recently used last. */
+  readonly #blocks = new Map<string, OrderTable>();
   /** The paths of files that could not be read. */
   readonly #unread = new Set<string>();
 
@@ -61,7 +98,7 @@ export class ArchivedOrders {
     this.#db = db;
     this.#folder = archiveFolder(db.name);
     this.#parts = db.prepare(`
-      SELECT ${FILE.sql}, ${PART.sql} FROM archived_accounts CROSS JOIN archived_files USING (file)
+      SELECT ${FILE.sql}, ${PART.sql}, NULL AS block FROM archived_accounts CROSS JOIN archived_files USING (file)
       WHERE account = ?`);
   }
 
@@ -82,38 +119,59 @@ export class ArchivedOrders {
   /** The part that has this order of the account. */
   partWith(account: number, id: Uint8Array): ArchivedPart | undefined {
     const sql = 'SELECT account FROM orders WHERE id = ?';
-    return this.partsOf(account).find((part) => {
-      if (Buffer.compare(part.first_id, id) > 0 || Buffer.compare(part.last_id, id) < 0) return false;
-      return this.read(part, (db) => prepared<[Uint8Array], { account: number }>(db, sql).get(id)?.account) === account;
-    });
+    const mayHave = (part: ArchivedPart) => {
+      return Buffer.compare(part.first_id, id) <= 0 && Buffer.compare(part.last_id, id) >= 0;
+    };
+    for (const part of this.partsOf(account).filter(mayHave)) {
+      for (const piece of this.#pieces(part, null)?.filter(mayHave) ?? []) {
+        const found = this.read(piece, (db) => prepared<[Uint8Array], { account: number }>(db, sql).get(id)?.account);
+        if (found === account) return piece;
+      }
+    }
+    return undefined;
   }
 
-  /** The files that may have the order, of any account. */
-  filesWith(id: Uint8Array): readonly NamedFile[] {
+  /** The places that may have the order, of any account. */
+  placesOf(id: Uint8Array): readonly Place[] {
     const sql = `SELECT ${FILE.sql} FROM archived_files WHERE first_id <= @id AND last_id >= @id`;
-    return prepared<[{ id: Uint8Array }], NamedFile>(this.#db, sql).all({ id });
+    const named = prepared<[{ id: Uint8Array }], NamedFile>(this.#db, sql).all({ id });
+    return named.flatMap((file) => this.#blocksWith(file, id).map((block) => ({ ...file, block, account: null })));
   }
 
   /** Continues a list into the archive. */
-  list<R>({ parts, live, wanted, read, mayPrecede, precedes }: ArchiveList<R>): FoundRows<R> {
+  list<R>(wanted: ArchiveList<R>): FoundRows<R> {
+    const { parts, live, mayHave = () => true, market = null, mayPrecede, precedes } = wanted;
     let rows: readonly Found<R>[] = live.map((row) => ({ row, part: null }));
     let archivedBeforeMs: number | null = null;
+    const isWanted = (part: ArchivedPart): boolean => {
+      const last = rows.length < wanted.wanted ? undefined : rows[wanted.wanted - 1];
+      return mayHave(part) && (last === undefined || mayPrecede(part, last.row));
+    };
     for (const part of parts) {
-      const last = rows.length < wanted ? undefined : rows[wanted - 1];
-      if (last !== undefined && !mayPrecede(part, last.row)) continue;
-      const found = this.read(part, (file) => read(file, part).map((row) => ({ row, part })));
-      if (found === null) archivedBeforeMs = Math.max(archivedBeforeMs ?? 0, part.last_ms);
-      else rows = merged(rows, found, precedes).slice(0, wanted);
+      if (!isWanted(part)) continue;
+      for (const piece of this.#pieces(part, market) ?? [part]) {
+        if (!isWanted(piece)) continue;
+        const found = this.read(piece, (db) => wanted.read(db, piece).map((row) => ({ row, part: piece })), market);
+        if (found === null) archivedBeforeMs = Math.max(archivedBeforeMs ?? 0, piece.last_ms);
+        else rows = merged(rows, found, precedes).slice(0, wanted.wanted);
+      }
     }
     return { rows, archivedBeforeMs };
   }
 
   /** The sum over the parts, or something above `most`; a missing file counts by the manifest. */
-  count(parts: readonly ArchivedPart[], most: number, count: (file: Database.Database, part: ArchivedPart) => number) {
+  count(
+    parts: readonly ArchivedPart[],
+    most: number,
+    count: (table: Database.Database, part: ArchivedPart) => number,
+    market: number | null = null,
+  ): number {
     let sum = 0;
     for (const part of parts) {
-      if (sum > most) break;
-      sum += this.read(part, (file) => count(file, part)) ?? 0;
+      for (const piece of this.#pieces(part, market) ?? []) {
+        if (sum > most) return sum;
+        sum += this.read(piece, (table) => count(table, piece), market) ?? 0;
+      }
     }
     return sum;
   }
@@ -130,18 +188,64 @@ export class ArchivedOrders {
     return { ...order, ...market.get(order.market)! };
   }
 
-  /** Null if the file is missing or damaged. */
-  read<T>(file: NamedFile, work: (db: Database.Database) => T): T | null {
+  /**
+   * Null if the file is missing or damaged. @param work with a table `orders` that has those of the place
+   * @param market null for all
+   */
+  read<T>(place: Place, work: (db: Database.Database) => T, market: number | null = null): T | null {
+    return this.#withFile(place, ({ db, isInBlocks }) => work(isInBlocks ? this.#block(db, place, market) : db));
+  }
+
+  #withFile<T>(file: NamedFile, work: (open: OpenFile) => T): T | null {
     try {
-      const db = this.#connection(file);
-      return db === null ? null : work(db);
+      const open = this.#opened(file);
+      return open === null ? null : work(open);
     } catch (error) {
       if (!isDamaged(error)) throw error;
-      this.#open.get(file.file)?.close();
+      this.#open.get(file.file)?.db.close();
       this.#open.delete(file.file);
       this.#reportUnread(join(this.#folder, archiveFileName(file)));
       return null;
     }
+  }
+
+  /** The part block by block, the latest end first; null if its file is missing or damaged. */
+  #pieces(part: ArchivedPart, market: number | null): readonly ArchivedPart[] | null {
+    return this.#withFile(part, ({ db, isInBlocks }) => {
+      if (!isInBlocks) return [part];
+      const blocks = prepared<[ArchivedPart], BlockRow>(db, BLOCKS_OF).all(part);
+      return blocks
+        .filter(({ markets }) => market === null || hasMarket(markets, market))
+        .map(({ block, first_id, last_id, last_ms }) => {
+          return { ...part, block, first_id, last_id, last_ms: Math.min(last_ms, part.last_ms) };
+        });
+    });
+  }
+
+  #blocksWith(file: NamedFile, id: Uint8Array): readonly (number | null)[] {
+    const found = this.#withFile(file, ({ db, isInBlocks }) => {
+      if (!isInBlocks) return [null];
+      const end = id.subarray(-ID_END_BYTES);
+      const blocks = prepared<[], RowOf<typeof BLOCK_IDS>>(db, ENDS).all();
+      return blocks.filter(({ ends }) => hasEnd(ends, end)).map(({ block }) => block);
+    });
+    // Reading it says that it is missing.
+    return found ?? [null];
+  }
+
+  #block(file: Database.Database, { file: number, block, account }: Place, market: number | null): Database.Database {
+    const name = [number, block, account, market].join('/');
+    let table = this.#blocks.get(name);
+    if (table === undefined) {
+      const data = preparedValue<[number | null], Uint8Array>(file, DATA).get(block)!;
+      const [oldest, unused] = this.#blocks.size < MOST_BLOCKS ? [] : this.#blocks.entries().next().value!;
+      if (oldest !== undefined) this.#blocks.delete(oldest);
+      table = unused ?? new OrderTable();
+      table.fill(new OrderBlock(data), account, market);
+    }
+    this.#blocks.delete(name);
+    this.#blocks.set(name, table);
+    return table.db;
   }
 
   #reportUnread(path: string): void {
@@ -150,26 +254,33 @@ export class ArchivedOrders {
     parentPort?.postMessage({ unreadArchive: path } satisfies UnreadArchive);
   }
 
-  #connection(named: NamedFile): Database.Database | null {
+  #opened(named: NamedFile): OpenFile | null {
     const { file } = named;
-    let db = this.#open.get(file);
-    if (db === undefined) {
+    let open = this.#open.get(file);
+    if (open === undefined) {
       const path = join(this.#folder, archiveFileName(named));
       if (!existsSync(path)) {
         this.#reportUnread(path);
         return null;
       }
-      db = openDatabase(path, { readonly: true, fileMustExist: true });
+      const db = openDatabase(path, { readonly: true, fileMustExist: true });
+      open = { db, isInBlocks: userVersion(db) !== WHOLE_LAYOUT };
     }
     this.#open.delete(file);
-    this.#open.set(file, db);
-    for (const [oldest, connection] of this.#open) {
+    this.#open.set(file, open);
+    for (const [oldest, { db }] of this.#open) {
       if (this.#open.size <= MOST_OPEN) break;
-      connection.close();
+      db.close();
       this.#open.delete(oldest);
     }
-    return db;
+    return open;
   }
+}
+
+function hasEnd(ends: Uint8Array, end: Uint8Array): boolean {
+  for (let at = 0; at < ends.length; at += ID_END_BYTES)
+    if (ends[at] === end[0] && ends[at + 1] === end[1]) return true;
+  return false;
 }
 
 function merged<R>(

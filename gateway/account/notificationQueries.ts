@@ -195,9 +195,9 @@ export class NotificationQueries {
 
   /** The newest of these and of the archived orders. */
   #withArchived(live: readonly Occurrence[], bounds: Bounds): Occurrence[] {
-    const parts = this.#partsOf(bounds);
     const found = this.#archive.list<Occurrence | Key>({
-      parts,
+      parts: this.#archive.partsOf(bounds.account),
+      mayHave: (part) => mayHave(part, bounds),
       live,
       wanted: bounds.limit,
       read: (file, { last_id: lastId }) => {
@@ -225,8 +225,7 @@ export class NotificationQueries {
 
   /** Those that may have an order that ended in this time. */
   #partsOf({ account, fromMs, beforeMs }: Omit<Bounds, 'limit'>): ArchivedPart[] {
-    const parts = this.#archive.partsOf(account);
-    return parts.filter((part) => part.last_ms >= fromMs && timeOfId(part.first_id) <= beforeMs);
+    return this.#archive.partsOf(account).filter((part) => mayHave(part, { fromMs, beforeMs }));
   }
 
   #archivedOrder({ account, id }: { readonly account: number; readonly id: Uint8Array }): OrderRow | undefined {
@@ -243,6 +242,11 @@ export class NotificationQueries {
     for (const row of this.#markets.iterate(bounds)) yield ofMarket(row);
     for (const row of this.#movements.iterate(bounds)) yield ofMovement(row);
   }
+}
+
+/** False if no order of the part has ended in this time. */
+function mayHave(part: ArchivedPart, { fromMs, beforeMs }: Pick<Bounds, 'fromMs' | 'beforeMs'>): boolean {
+  return part.last_ms >= fromMs && timeOfId(part.first_id) <= beforeMs;
 }
 
 /** Newest first. */

@@ -167,7 +167,8 @@ export class OrderLists {
     };
     const sql = orderKeysSql(archivedWalks(parameters.statuses, sort), sort);
     return this.#archive.list<Key>({
-      parts: parts.filter(inTime),
+      parts,
+      mayHave: inTime,
       live: this.#prepared<Key>(orderKeysSql(walks, sort)).all(parameters),
       wanted: limit,
       read: (file, { last_id: lastId }) => {

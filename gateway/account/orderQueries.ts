@@ -85,8 +85,8 @@ export class OrderQueries {
     const live = this.#owner.get(id);
     if (live !== undefined) return live;
     let isMissing = false;
-    for (const file of this.#archive.filesWith(id)) {
-      const found = this.#archive.read(file, (db) => ({ owner: prepared<[Uint8Array], Owner>(db, OWNER).get(id) }));
+    for (const place of this.#archive.placesOf(id)) {
+      const found = this.#archive.read(place, (db) => ({ owner: prepared<[Uint8Array], Owner>(db, OWNER).get(id) }));
       if (found?.owner !== undefined) return found.owner;
       isMissing ||= found === null;
     }

@@ -53,6 +53,8 @@ const LOGGED = {
 
 /** Layouts that only files have. A change raises its number. */
 export const FILE_LAYOUTS = {
+  /** Files of the archive of orders (shared/tables/orderArchive.ts). */
+  archive: 2,
   /** The parts of a copy (engine/replication/giving.ts). */
   copy: 1,
   /** The log of private frames (gateway/stream/privateSegment.ts). */

@@ -3,10 +3,11 @@
  * changed any more, in a folder beside read.db. These tables are their manifest. The hashes of archived orders stay in
  * order_hashes, so a hash leads to an id, and the id to a file.
  *
- * A file is a SQLite database with one table, `orders`, in the form it has here. Its name has its number and the
- * SHA-256 of its bytes.
+ * A file is a SQLite database with the last two tables below: its orders by account and id, in blocks. Its name has its
+ * number and the SHA-256 of its bytes. The first files had the table `orders` instead, in the form it has in read.db.
  */
 import { join } from 'node:path';
+import { FILE_LAYOUTS } from '../base/formats.ts';
 import { BLOB, BLOB_KEY, column, INTEGER, INTEGER_KEY, NULLABLE_INTEGER, table } from './table.ts';
 
 /** The files, by number. */
@@ -53,12 +54,39 @@ export const ARCHIVE_LATE = table('archive_late', { id: BLOB_KEY, ended_ms: INTE
 /** One row, from the first file on: the id up to which all orders were archived, left to archive_late or had fills. */
 export const ARCHIVE_CURSOR = table('archive_cursor', { one: INTEGER_KEY, through_id: BLOB });
 
+/** In a file. The markets are those of its orders (orderBlocks.ts). */
+export const ORDER_BLOCKS = table(
+  'blocks',
+  {
+    block: INTEGER_KEY,
+    first_account: INTEGER,
+    first_id: BLOB,
+    last_account: INTEGER,
+    last_id: BLOB,
+    /** The latest end of one of its orders. */
+    last_ms: INTEGER,
+    markets: BLOB,
+    data: BLOB,
+  },
+  {
+    indexes: [
+      'INDEX blocks_of_accounts ON blocks (last_account, block, first_account, first_id, last_id, last_ms, markets)',
+    ],
+  },
+);
+/** In a file: the last two bytes of the id of each order of a block, so that an id is searched in few of them. */
+export const BLOCK_IDS = table('block_ids', { block: INTEGER_KEY, ends: BLOB });
+export const ID_END_BYTES = 2;
+
 /** The form of the files, by user_version: a change of the columns or indexes of `orders` is another. */
-export const ARCHIVE_LAYOUT = 1;
+export const ARCHIVE_LAYOUT = FILE_LAYOUTS.archive;
+/** Files without blocks. */
+export const WHOLE_LAYOUT = 1;
 
 const FILE_NAME = /^orders-(\d{6,})-([0-9a-f]{64})\.db$/;
-/** A file that is being written. */
+/** The orders of the next file, and the file that is being made of them. */
 export const PART_NAME = 'orders.part';
+export const PACKED_NAME = 'orders.packed';
 
 type NamedFile = { readonly file: number; readonly sha256: string };
 

@@ -26,7 +26,7 @@ const MARKETS_OF_SHARD = 3;
 const YEAR_MS = 365 * 86_400_000;
 
 /** Orders are archived soon, in small files and steps. */
-export const SMALL_PACE = { keptMs: 200_000, spanMs: 400_000, fileOrders: 12, stepOrders: 3 };
+export const SMALL_PACE = { keptMs: 200_000, spanMs: 400_000, fileOrders: 12, blockOrders: 5, stepOrders: 3 };
 
 export class ProjectionRig {
   readonly directory = temporaryDirectory();

@@ -9,6 +9,7 @@ import { OLDEST_READ as OLDEST_SNAPSHOT } from '../../../engine/snapshot/snapsho
 import { OLDEST_VERSION as OLDEST_SEGMENT } from '../../../gateway/stream/privateSegment.ts';
 import { FILE_VERSIONS } from '../../../shared/base/fileVersions.ts';
 import { FILE_LAYOUTS, FORMATS } from '../../../shared/base/formats.ts';
+import { WHOLE_LAYOUT } from '../../../shared/tables/orderArchive.ts';
 import { READ_DB_STEPS } from '../../../shared/tables/readDbSteps.ts';
 import { ENTRY_PROTOCOL, ENTRY_VERSION } from '../../../shared/wire/entry.ts';
 import { FIRST_VERSION } from '../../../shared/wire/version.ts';
@@ -26,6 +27,7 @@ const DECLARED: Readonly<Record<string, readonly [oldest: number, written: numbe
   settlement: [FIRST_SETTLEMENT, FORMATS.settlement.newest],
   snapshot: [OLDEST_SNAPSHOT, FILE_LAYOUTS.snapshot],
   readDb: [Math.min(...Object.keys(READ_DB_STEPS).map(Number)), FILE_LAYOUTS.readDb],
+  archive: [WHOLE_LAYOUT, FILE_LAYOUTS.archive],
   privateFrames: [OLDEST_SEGMENT, FILE_LAYOUTS.privateFrames],
   copy: [FILE_LAYOUTS.copy, FILE_LAYOUTS.copy],
   point: [POINT_VERSION, POINT_VERSION],

@@ -40,8 +40,9 @@ const ONCE: Readonly<Record<string, readonly string[]>> = {
   'gateway/account/settlementQueries.ts': ['tryOpen'],
   'gateway/markets/searchBudgetQueries.ts': ['reads'],
   // Once for each file of the archive, of which a thread has some open.
-  'engine/projector/orderArchive.ts': ['#copy'],
-  'gateway/account/archivedOrdersQueries.ts': ['#connection'],
+  'engine/projector/archivePacking.ts': ['packOrders'],
+  'engine/projector/orderArchive.ts': ['#copy', '#open'],
+  'gateway/account/archivedOrdersQueries.ts': ['#opened'],
   // When a member of a cluster starts, joins, comes back, or gives a copy; once for each recorded text.
   'engine/replication/giving.ts': ['#database', '#journal'],
   'engine/replication/prepare.ts': ['otherKeyIn'],
@@ -73,7 +74,7 @@ const ONCE: Readonly<Record<string, readonly string[]>> = {
   // When an operator compares or copies read.db.
   'engine/projector/contents.ts': ['values', 'words', 'entriesOfTail'],
   'engine/projector/databaseCopy.ts': ['copyDatabase'],
-  'engine/projector/archiveFiles.ts': ['wrongArchiveFiles', 'archivedOrders', 'takeFile', 'ordersOf'],
+  'engine/projector/archiveFiles.ts': ['wrongArchiveFiles', 'archivedOrders', 'tablesOf', 'takeFile'],
   'engine/projector/stateCheck.ts': ['differencesFromState', 'fill'],
 };
 

@@ -1,21 +1,29 @@
 /** Orders that never filled move from read.db to the archive, and every order stays in exactly one of the two. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
 import Database from 'better-sqlite3';
-import { takeBack } from '../../../../engine/projector/archiveFiles.ts';
+import { archiveFiles, hashOf, tablesOf, takeBack } from '../../../../engine/projector/archiveFiles.ts';
 import { differences } from '../../../../engine/projector/contents.ts';
 import { copyDatabase } from '../../../../engine/projector/databaseCopy.ts';
 import { givesPagesBack } from '../../../../engine/projector/readDb.ts';
 import { OrderQueries } from '../../../../gateway/account/orderQueries.ts';
-import { archiveFolder, PART_NAME, readArchiveFileName } from '../../../../shared/tables/orderArchive.ts';
-import { NEVER_FILLED } from '../../../../shared/tables/orders.ts';
+import { setUserVersion } from '../../../../shared/base/openDatabase.ts';
+import {
+  archiveFileName,
+  archiveFolder,
+  PART_NAME,
+  readArchiveFileName,
+} from '../../../../shared/tables/orderArchive.ts';
+import { NEVER_FILLED, ORDERS } from '../../../../shared/tables/orders.ts';
+import { insert } from '../../../../shared/tables/table.ts';
 import { ProjectionRig, SMALL_PACE } from '../../../support/projectionRig.ts';
 import { seededRandom } from '../../../support/random.ts';
 import { seedOr } from '../../../support/seeds.ts';
 
 const SEED = seedOr(9);
+const LAST = Number.MAX_SAFE_INTEGER;
 type Order = { readonly id: Uint8Array; readonly account: number; readonly hash: Uint8Array };
 type Runs = { run: (...values: unknown[]) => unknown };
 
@@ -150,7 +158,7 @@ describe(`the archive of orders (seed ${SEED})`, () => {
         const name = change === 'bytes' ? filesIn(rig)[0] : PART_NAME;
         const file = new Database(join(folderOf(rig), name));
         if (change !== 'bytes') projector.archive(SMALL_PACE);
-        file.exec(change === 'bytes' ? 'UPDATE orders SET lots = lots + 1' : change);
+        file.exec(change === 'bytes' ? 'UPDATE blocks SET last_ms = last_ms + 1' : change);
         file.close();
         while (projector.archive(SMALL_PACE));
       };
@@ -225,14 +233,38 @@ describe(`the archive of orders (seed ${SEED})`, () => {
     const archived = count(rig, 'sum(orders) FROM archived_files');
     const takenBy = (shard: number, shards: number): number => {
       const taken: number[] = [];
-      const sequence = Number.MAX_SAFE_INTEGER;
-      takeBack(folderOf(rig), { shard, sequence, shards }, (order) => taken.push(order.shard));
+      takeBack(folderOf(rig), { shard, sequence: LAST, shards }, (order) => taken.push(order.shard));
       return taken.length;
     };
     assert.ok(takenBy(1, 2) > 0);
     assert.equal(takenBy(0, 2) + takenBy(1, 2), archived);
     assert.equal(takenBy(0, 1), archived, 'of a shard that is no more too');
     assert.equal(takenBy(1, 3), takenBy(1, 2));
+  });
+
+  it('reads files of the first layout, which have no blocks', () => {
+    const rig = rigOf({ shards: 2 });
+    rig.trade(200);
+    rig.project();
+    const all = orders(rig);
+    archiveAll(rig);
+    const db = new Database(rig.readDbPath);
+    const named = archiveFiles(folderOf(rig)).filter((_, index) => index % 2 === 0);
+    assert.ok(named.length > 3);
+    for (const { file, sha256 } of named)
+      toFirstLayout(db, join(folderOf(rig), archiveFileName({ file, sha256 })), file);
+    db.close();
+    assertWhole(rig, 'the rows are those of a read.db without archive');
+    rig.read((readDb) => {
+      const queries = new OrderQueries(readDb);
+      for (const { account, hash } of all) {
+        assert.notEqual(queries.byHash(account, hash), null);
+        assert.equal(queries.wasAccepted(hash.subarray(0, 16), null), true);
+      }
+    });
+    let taken = 0;
+    for (const shard of [0, 1]) takeBack(folderOf(rig), { shard, sequence: LAST, shards: 2 }, () => taken++);
+    assert.equal(taken, count(rig, 'sum(orders) FROM archived_files'));
   });
 
   it('returns the space of rows that have left read.db to the system, in steps that bound its log', () => {
@@ -287,3 +319,20 @@ describe(`the archive of orders (seed ${SEED})`, () => {
     assertWhole(rig, 'no order is there twice');
   });
 });
+
+/** Makes a file as version 1 of the layout has it, in the place of this one. */
+function toFirstLayout(readDb: Database.Database, path: string, file: number): void {
+  const [from, part] = [new Database(path, { readonly: true }), `${path}.part`];
+  const to = new Database(part);
+  to.exec('PRAGMA foreign_keys = OFF');
+  to.exec(ORDERS.schema);
+  const add = to.prepare(insert(ORDERS));
+  for (const table of tablesOf(from)) for (const row of table.prepare('SELECT * FROM orders').all()) add.run(row);
+  setUserVersion(to, 1);
+  from.close();
+  to.close();
+  const sha256 = hashOf(part);
+  rmSync(path);
+  renameSync(part, join(path, '..', archiveFileName({ file, sha256 })));
+  readDb.prepare('UPDATE archived_files SET sha256 = ? WHERE file = ?').run(sha256, file);
+}

@@ -26,7 +26,7 @@ const MARKET_UNITS = [100, 1000, 10];
 const STATUSES = ['open', 'partially_filled', 'filled', 'cancelled', 'expired'];
 
 /** Small files and steps: a list passes several files, and one of them is half left. */
-const PACE = { keptMs: 60_000, spanMs: 20_000, fileOrders: 12, stepOrders: 3 };
+const PACE = { keptMs: 60_000, spanMs: 20_000, fileOrders: 12, blockOrders: 4, stepOrders: 3 };
 
 /** A file for which some orders of an account have left read.db, and others of it have not. */
 const HALF_LEFT = `

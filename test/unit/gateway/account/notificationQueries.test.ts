@@ -130,7 +130,7 @@ function archiveSome(db: Database.Database): void {
   const halfLeft = db.prepare('SELECT 1 FROM archived_files WHERE left_account > 0').pluck();
   const isHalf = (): boolean => halfLeft.get() === 1;
   for (let steps = 0; steps < 40 || !isHalf(); steps++) {
-    const isMore = archive.step(T0 + 40, { keptMs: 0, spanMs: 1, fileOrders: 100, stepOrders: 30 });
+    const isMore = archive.step(T0 + 40, { keptMs: 0, spanMs: 1, fileOrders: 100, blockOrders: 9, stepOrders: 30 });
     assert.ok(isMore, 'there is more to archive');
   }
   const files = db.prepare<[], number>('SELECT count(*) FROM archived_files').pluck().get()!;
