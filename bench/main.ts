@@ -1,12 +1,12 @@
 /**
  * Runs the benches one after the other and prints a table each, or compares this checkout with another one:
  *
- *   npm run bench -- [--only NAME]... [--full] [--trades COUNT] [--accounts COUNT] [--attack NAME]...
- *                    [--read PATH]... [--json FILE] [--html FILE]
+ *   npm run bench -- [--only NAME]... [--full] [--trades COUNT] [--accounts COUNT] [--months COUNT]
+ *                    [--orders COUNT] [--attack NAME]... [--read PATH]... [--json FILE] [--html FILE]
  *   npm run bench -- --beside DIRECTORY [--only NAME]... [--rounds COUNT]
  *
  * A missed goal is reported and does not fail the run: on a shared machine a person has to judge a figure. A bench that
- * finds an error fails the run.
+ * finds an error fails the run, and so does a missed goal of bytes or counts that says so.
  */
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -45,6 +45,7 @@ const BENCHES = [
   'memory',
   'remembered',
   'accounts',
+  'years',
   'hostile',
   'hostileReads',
   'victim',
@@ -60,14 +61,16 @@ const BENCHES = [
 const COMPARED = ['matching', 'ring', 'gateway'];
 
 /**
- * `--full`, `--trades` and `--accounts` are for benches that are small otherwise, `--attack` and `--read` leave out the
- * others.
+ * `--full`, `--trades`, `--accounts`, `--months` and `--orders` are for benches that are small otherwise; `--attack`
+ * and `--read` leave out the others.
  */
 type Bench = {
   run(options: {
     readonly isFull: boolean;
     readonly trades?: number | undefined;
     readonly accounts?: number | undefined;
+    readonly months?: number | undefined;
+    readonly orders?: number | undefined;
     readonly attacks?: readonly string[] | undefined;
     readonly reads?: readonly string[] | undefined;
   }): Promise<Report>;
@@ -79,6 +82,8 @@ const { values } = parseArgs({
     full: { type: 'boolean', default: false },
     trades: { type: 'string' },
     accounts: { type: 'string' },
+    months: { type: 'string' },
+    orders: { type: 'string' },
     attack: { type: 'string', multiple: true },
     read: { type: 'string', multiple: true },
     json: { type: 'string' },
@@ -124,16 +129,23 @@ async function runOne(name: string): Promise<Finished> {
   const bench = (await import(`./${name}.bench.ts`)) as Bench;
   const report = await bench.run({
     isFull: values.full,
-    trades: values.trades === undefined ? undefined : Number(values.trades),
-    accounts: values.accounts === undefined ? undefined : Number(values.accounts),
+    trades: countOf(values.trades),
+    accounts: countOf(values.accounts),
+    months: countOf(values.months),
+    orders: countOf(values.orders),
     attacks: values.attack,
     reads: values.read,
   });
+  if (report.goals.some(({ isMet, isBinding }) => isBinding === true && !isMet)) process.exitCode = 1;
   const seconds = (performance.now() - start) / 1000;
   const stolen = steal.percent();
   const share = typeof stolen === 'number' ? `${stolen.toFixed(1)} %` : stolen;
   console.log(`${formatReport(report)}  ${seconds.toFixed(1)} s, stolen ${share}\n`);
   return { ...report, seconds, stolen };
+}
+
+function countOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Number(text);
 }
 
 function describe({ machine, node, commit, date, loadAverage, verifier }: Conditions): string {

@@ -2,7 +2,7 @@
  * Renders a run of the benches as one page: first the goals, met and missed, then every bench with its distributions
  * and its table. The file is self-contained: no script, no font, nothing from a network.
  */
-import { escapeText, renderPlot } from './plot.ts';
+import { escapeText, renderChart, renderPlot } from './plot.ts';
 import { type Conditions, columnsOf, type Finished, formatCell, formatNumber, type Goal, type Row } from './report.ts';
 
 export function renderPage(conditions: Conditions, reports: readonly Finished[]): string {
@@ -54,11 +54,14 @@ function section(report: Finished): string {
   const plots = (report.plots ?? []).map(
     (plot) => `<figure><figcaption>${escapeText(plot.title)}</figcaption>${renderPlot(plot)}</figure>`,
   );
+  const charts = (report.charts ?? []).map(
+    (chart) => `<figure><figcaption>${escapeText(chart.title)}</figcaption>${renderChart(chart)}</figure>`,
+  );
   const share = typeof stolen === 'number' ? `${formatNumber(stolen)} %` : stolen;
   return `<section id="${escapeText(bench)}">
 <h2>${escapeText(bench)}</h2>
 <p>${escapeText(settings)}. It took ${formatNumber(seconds)} s, of which the host gave ${share} to others.</p>
-${plots.join('\n')}
+${[...plots, ...charts].join('\n')}
 ${table(rows)}
 ${goals.length === 0 ? '' : goalTable(goals)}
 </section>`;

@@ -1,11 +1,11 @@
 /**
- * Latency distributions as a picture, like those of HDR histograms. On the x axis every step leaves a tenth of the
- * requests (90 %, 99 %, 99.9 % …), so the tail, where systems differ, gets as much room as the middle. On the y axis
- * every step is ten times the duration. A picture is SVG text that depends only on the colours of the page: classes
- * `curve0` … `curve7` and `grid`.
+ * Pictures of the page: values month by month, and latency distributions, drawn like those of HDR histograms. There on
+ * the x axis every step leaves a tenth of the requests (90 %, 99 %, 99.9 % …), so the tail, where systems differ, gets
+ * as much room as the middle; on the y axis every step is ten times the duration. A picture is SVG text that depends
+ * only on the colours of the page: classes `curve0` … `curve7` and `grid`.
  */
 import type { CurvePoint } from './histogram.ts';
-import type { Plot } from './report.ts';
+import { type Chart, formatNumber, type Plot } from './report.ts';
 
 const PLOT_COLORS = 8;
 
@@ -43,6 +43,33 @@ export function renderPlot(plot: Plot): string {
     ...shareAxis(nines, toX),
     ...curves.map(({ points }, index) => renderCurve(points, index, toX, toY)),
     ...legend,
+    '</svg>',
+  ].join('\n');
+}
+
+/** Values from the first moment on the left to the last on the right, from 0 at the bottom. */
+export function renderChart({ title, lines }: Chart): string {
+  const most = Math.max(...lines.flatMap(({ values }) => values), 0);
+  const steps = Math.max(...lines.map(({ values }) => values.length), 0) - 1;
+  if (most === 0 || steps < 1) return '';
+  const toX = (index: number): number => LEFT + (index / steps) * (WIDTH - LEFT - RIGHT);
+  const toY = (value: number): number => HEIGHT - BOTTOM - (value / most) * (HEIGHT - TOP - BOTTOM);
+  const marks = [0, most / 2, most].flatMap((value) => [
+    horizontal(toY(value), 'grid'),
+    label(LEFT - 8, toY(value) + 4, 'end', formatNumber(value)),
+  ]);
+  const curves = lines.map(({ values }, line) => {
+    const path = values.map((value, index) => `${toX(index).toFixed(1)},${toY(value).toFixed(1)}`).join(' ');
+    return `<polyline class="curve${line % PLOT_COLORS}" points="${path}"/>`;
+  });
+  const height = HEIGHT + LEGEND_ROW * lines.length;
+  return [
+    `<svg viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="${escapeText(title)}">`,
+    ...marks,
+    label(LEFT, HEIGHT - BOTTOM + 18, 'middle', '1'),
+    label(WIDTH - RIGHT, HEIGHT - BOTTOM + 18, 'middle', String(steps + 1)),
+    ...curves,
+    ...lines.map(({ name }, index) => renderLegend(name, index)),
     '</svg>',
   ].join('\n');
 }

@@ -16,6 +16,8 @@ export type Goal = {
   readonly claim: string;
   readonly measured: string;
   readonly isMet: boolean;
+  /** A miss fails the run: the figure depends on no other program of the machine. */
+  readonly isBinding?: boolean;
 };
 
 /** Distributions that belong side by side, for the page. */
@@ -24,12 +26,19 @@ export type Plot = {
   readonly curves: readonly { readonly name: string; readonly points: readonly CurvePoint[] }[];
 };
 
+/** Values at the same moments after each other. */
+export type Chart = {
+  readonly title: string;
+  readonly lines: readonly { readonly name: string; readonly values: readonly number[] }[];
+};
+
 export type Report = {
   readonly bench: string;
   readonly settings: string;
   readonly rows: readonly Row[];
   readonly goals: readonly Goal[];
   readonly plots?: readonly Plot[];
+  readonly charts?: readonly Chart[];
 };
 
 /** A report, the duration of its bench and the stolen time meanwhile. */

@@ -14,6 +14,7 @@ const DIVIDED = 'an exchange is divided among other numbers of shards, and the c
 const FAULTS = 'exchanges are killed, lie or are failed by the system, round after round';
 const FRONTS = 'two exchanges answer the same requests, with front threads and without';
 const IMAGE = 'an image is built from the packages of npm';
+const MONTHS = 'two months of a venue pass';
 const VERSIONS = 'exchanges of three versions start after each other on the same directory';
 const TURNS = 'every thread of an exchange takes ten thousand turns';
 const MANY_ORDERS = 'a shard gets more orders than fit into a megabyte';
@@ -127,6 +128,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/peers/ccxtUpstream.test.ts': PROGRAMS,
   'test/peers/day.test.ts': PROGRAMS,
   'test/sim/cluster.test.ts': WORLDS,
+  'test/unit/bench/years.test.ts': MONTHS,
   'test/unit/deploy/alertRules.test.ts': RULES,
   'test/unit/deploy/alerts.test.ts': RULES,
   'test/unit/engine/admin/controlRepair.test.ts': LOST_PAGES,

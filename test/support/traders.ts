@@ -176,6 +176,7 @@ type MarketOptions = {
   min_order_size_atomic?: string;
   fee_bps?: number;
   trading_starts_at?: string;
+  trading_ends_at?: string;
   event_id?: string;
 };
 

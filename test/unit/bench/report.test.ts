@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, test } from 'node:test';
 import { Histogram } from '../../../bench/histogram.ts';
 import { renderPage } from '../../../bench/page.ts';
-import { ninesOf, renderPlot } from '../../../bench/plot.ts';
+import { ninesOf, renderChart, renderPlot } from '../../../bench/plot.ts';
 import { atLeast, atMost, type Conditions, type Finished, ofQuietest, quietest } from '../../../bench/report.ts';
 
 const CONDITIONS: Conditions = {
@@ -120,4 +120,19 @@ describe('the page of a run', () => {
     const page = renderPage(CONDITIONS, [report()]);
     assert.doesNotMatch(page, /https?:|<script|<link|@import|url\(/);
   });
+});
+
+test('a chart has a line for each quantity, from the bottom at 0 to the top at the most', () => {
+  const chart = {
+    title: 'disk',
+    lines: [
+      { name: '<a>', values: [0, 50, 100] },
+      { name: 'b', values: [100, 100, 100] },
+    ],
+  };
+  const drawn = renderChart(chart);
+  assert.match(drawn, /class="curve0" points="70.0,304.0 455.0,159.0 840.0,14.0"/);
+  assert.match(drawn, /class="curve1" points="70.0,14.0 455.0,14.0 840.0,14.0"/);
+  assert.match(drawn, /&#60;a&#62;/);
+  assert.equal(renderChart({ title: 'of a month', lines: [{ name: 'a', values: [1] }] }), '');
 });
