@@ -1,5 +1,5 @@
 /**
- * API keys, opened and in memory for the authenticator, sealed and hashed in control.db (RULES.md 4.5).
+ * API keys, sealed and hashed in control.db (RULES.md 4.5). Those in use are opened and in memory for the authenticator.
  * Owner: the gateway thread.
  *
  * Invariants:
@@ -20,6 +20,7 @@ import { tryParseNetworks } from '../base/networks.ts';
 import { Passphrase, sealPassphrase } from '../base/passphrase.ts';
 import type { ApiKey } from '../base/principal.ts';
 import type { KeyStore } from './authenticator.ts';
+import { KeptKeys } from './keptKeys.ts';
 import type { AheadTimestamps } from './nonces.ts';
 
 /** The rights and limits of a key. */
@@ -64,8 +65,11 @@ const PASSPHRASE_BYTES = 24;
 export class ApiKeys implements KeyStore, AheadTimestamps {
   readonly #masterKey: Uint8Array;
   readonly #idOf: (accountIndex: number) => string;
-  readonly #keys = new Map<string, ApiKey>();
-  /** By key: the largest timestamp that earlier processes accepted; the nonces of this process cover the later ones. */
+  readonly #keys: Pick<KeptKeys<ApiKey>, 'get' | 'set'>;
+  /**
+   * The largest timestamp that earlier processes accepted, of keys whose clock was ahead; the nonces of this process
+   * cover the later ones.
+   */
   readonly #aheadBefore = new Map<string, number>();
   readonly #ahead = new Map<string, number>();
   /** Emits the id of a key that is no longer valid, or whose secret is not. */
@@ -78,8 +82,14 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
   readonly #select;
 
   /** Throws when the master key is not the one the secrets were sealed with. */
-  constructor(database: ControlDatabase, masterKey: Uint8Array, idOf: (accountIndex: number) => string) {
+  constructor(
+    database: ControlDatabase,
+    masterKey: Uint8Array,
+    idOf: (accountIndex: number) => string,
+    kept: Pick<KeptKeys<ApiKey>, 'get' | 'set'> = new KeptKeys<ApiKey>(),
+  ) {
     this.#masterKey = masterKey;
+    this.#keys = kept;
     this.#idOf = idOf;
     this.#insert = database.prepare<KeyRow>(
       `INSERT INTO api_keys VALUES ($key_id, $account_index, $sealed_secret, $passphrase_hash, $policy, $expires_ms,
@@ -94,24 +104,31 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
     );
     this.#raiseAhead = database.prepare<[number, string]>('UPDATE api_keys SET ahead_sec = ? WHERE key_id = ?');
     this.#select = database.prepare<[string], KeyRow>('SELECT * FROM api_keys WHERE key_id = ?');
-    for (const row of database.prepare<[], KeyRow>('SELECT * FROM api_keys').iterate()) this.#load(row);
+    const first = database.prepare<[], KeyRow>('SELECT * FROM api_keys LIMIT 1').get();
+    if (first !== undefined) this.#load(first);
   }
 
   /** Reads these keys again; connections opened with keys that are no longer valid are closed. */
   reload(changed: TakenRows): void {
     for (const keyId of changed.textsOf('api_keys')) {
-      const former = this.#keys.get(keyId);
       const row = this.#select.get(keyId)!;
-      const isOver = former !== undefined && !former.revoked && row.revoked_ms !== null;
-      const isRotated = former !== undefined && !former.passphrase.isSealedAs(row.passphrase_hash);
-      if (former === undefined || isOver || isRotated) this.#load(row);
-      else this.#aheadBefore.set(keyId, row.ahead_sec);
-      if (isOver || isRotated) this.revoked.notify(keyId);
+      if (row.ahead_sec > 0) this.#aheadBefore.set(keyId, row.ahead_sec);
+      // A key that is not in memory has no connection.
+      const former = this.#keys.get(keyId);
+      if (former === undefined) continue;
+      const isOver = !former.revoked && row.revoked_ms !== null;
+      const isRotated = !former.passphrase.isSealedAs(row.passphrase_hash);
+      if (!isOver && !isRotated) continue;
+      this.#load(row);
+      this.revoked.notify(keyId);
     }
   }
 
   find(keyId: string): ApiKey | undefined {
-    return this.#keys.get(keyId);
+    const kept = this.#keys.get(keyId);
+    if (kept !== undefined) return kept;
+    const row = this.#select.get(keyId);
+    return row === undefined ? undefined : this.#load(row);
   }
 
   /** The keys of an account, the revoked ones too, in the order in which they were made. */
@@ -154,7 +171,7 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
    * with them are closed. The key itself stays valid.
    */
   rotate(keyId: string): IssuedKey {
-    const former = this.#keys.get(keyId);
+    const former = this.find(keyId);
     assert(former !== undefined && !former.revoked, 'KEYS-2: only a key in force gets another secret');
     const secret = randomBytes(SECRET_BYTES);
     const passphrase = randomBytes(PASSPHRASE_BYTES).toString('base64url');
@@ -168,7 +185,7 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
 
   /** From the next request on the key is refused. Revoking it again changes nothing. */
   revoke(keyId: string, nowMs: number): void {
-    const key = this.#keys.get(keyId);
+    const key = this.find(keyId);
     assert(key !== undefined, 'KEYS-2: only a known key is revoked');
     if (key.revoked) return;
     this.#revoke.run(nowMs, keyId);
@@ -187,9 +204,10 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
     this.#ahead.set(keyId, timestampSec);
   }
 
-  #load(row: KeyRow): void {
-    this.#aheadBefore.set(row.key_id, row.ahead_sec);
-    this.#add(row, openSecret(this.#masterKey, row.key_id, row.sealed_secret), this.#idOf(row.account_index));
+  #load(row: KeyRow): ApiKey {
+    // A key is read before its first request, and perhaps again when this process has raised the timestamp.
+    if (row.ahead_sec > 0 && !this.#ahead.has(row.key_id)) this.#aheadBefore.set(row.key_id, row.ahead_sec);
+    return this.#add(row, openSecret(this.#masterKey, row.key_id, row.sealed_secret), this.#idOf(row.account_index));
   }
 
   #add(row: KeyRow, secret: Uint8Array, userId: string): ApiKey {
