@@ -1,5 +1,5 @@
 /**
- * API keys, sealed and hashed in control.db (RULES.md 4.5). Those in use are opened and in memory for the authenticator.
+ * API keys, sealed and hashed in control.db (RULES.md 4.5). Keys in use are opened and in memory for the authenticator.
  * Owner: the gateway thread.
  *
  * Invariants:

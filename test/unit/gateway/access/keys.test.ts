@@ -68,7 +68,7 @@ describe('an API key that has left memory', () => {
     assert.ok(!keys.find(rotated.key.keyId)!.passphrase.accepts(rotated.passphrase));
   });
 
-  it('RULES.md 4.4: has the latest timestamp of earlier processes, and none of this one', (t) => {
+  it('RULES.md 4.3: has the latest timestamp of earlier processes, and none of this one', (t) => {
     const { memory, make, keys } = open(t);
     const { keyId } = keys.issue(USER, POLICY, null, NOW_MS).key;
     keys.acceptedAhead(keyId, 100);
