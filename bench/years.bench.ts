@@ -25,7 +25,8 @@ const MEGABYTE = 1e6;
 
 /** The units that a quantity may keep for ever, by how its name begins; the rest of it has to be flat. */
 const KEPT: Readonly<Record<string, Kept>> = {
-  'disk archive': { orders: 200 },
+  // Files of few orders are mostly empty pages.
+  'disk archive': { orders: 400 },
   'disk history': { orders: 60, trades: 200, markets: 40_000 },
   'disk backups': { orders: 500, trades: 3000, accounts: 10_000, markets: 60_000 },
   // 64 MiB an account at most.
@@ -38,7 +39,7 @@ const KEPT: Readonly<Record<string, Kept>> = {
   resident: { accounts: 1500, markets: 1500 },
   'count accounts': { accounts: 1 },
   // The public history has some files for each day of a market, a backup the new parts of each database.
-  'files history': { markets: 100 },
+  'files history': { markets: 150 },
   'files backups': { markets: 5 },
 };
 /** Growth over all months that does not count: garbage, pages of a database that are half full. */
@@ -147,8 +148,11 @@ function addFiles(quantities: Quantities, dataDir: string, { historyDir, backups
     quantities.set(`disk ${kind}`, (quantities.get(`disk ${kind}`) ?? 0) + bytes);
     quantities.set(`files ${kind}`, (quantities.get(`files ${kind}`) ?? 0) + files);
   };
-  // Names differ by shard, number and hash; a WAL is counted with its database.
-  for (const name of readdirSync(dataDir)) add(/^\.?[a-z]+/i.exec(name)?.[0] ?? name, sizesOf(join(dataDir, name)));
+  // Names differ by shard, number and hash.
+  for (const name of readdirSync(dataDir)) {
+    const kind = /^[a-z]+/i.exec(name)?.[0] ?? name;
+    add(name.endsWith('-wal') ? `WAL of ${kind}` : kind, sizesOf(join(dataDir, name)));
+  }
   add('history (public)', sizesOf(historyDir));
   add('backups', sizesOf(backups));
 }
