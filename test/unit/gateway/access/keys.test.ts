@@ -16,7 +16,7 @@ const NOW_MS = 1_790_000_000_000;
 const USER = { index: 1, id: '00000000-0000-4000-8000-000000000001' };
 const POLICY: KeyPolicy = {
   scopes: 1,
-  tier: 'default',
+  tier: 'standard',
   rateLimitOverride: null,
   requireSigningVersion: null,
   selfTradePrevention: SELF_TRADE.NONE,
