@@ -17,7 +17,7 @@ import type { RequestHeaders } from '../http/headers.ts';
 import { BodyScanner } from '../trading/bodyScanner.ts';
 import type { FrontCall, HeldHead } from './frontCall.ts';
 import type { Outgoing } from './outgoing.ts';
-import { changesOrders, formOf, textOfRead } from './readByFront.ts';
+import { changesOrders, formOf, partsOfRead } from './readByFront.ts';
 import { FROM_FRONT, TO_FRONT } from './records.ts';
 
 const { PLACE } = COMMAND;
@@ -57,12 +57,13 @@ export class FrontReader {
     }
     const form = formOf(line);
     const scanned = form === null ? null : this.#bodies[form](body);
-    const text = textOfRead(line, headers, scanned);
+    const parts = partsOfRead(line, headers, scanned);
+    const text = parts.join('');
     if (Buffer.byteLength(text) !== text.length) return false;
     const orders = scanned?.orders ?? [];
     const ordersBytes = orders.length * PLACE.BYTES;
     const out = this.#out;
-    const length = READ_CALL.BYTES + ordersBytes + text.length + body.length;
+    const length = READ_CALL.BYTES + ordersBytes + parts.length * 4 + text.length + body.length;
     const word = out.claim(READ_CALL.TYPE, call.slot, call.serial, length);
     const { words, bytes } = out;
     words[word + READ_CALL.verifiedWith] = secret.number;
@@ -72,9 +73,12 @@ export class FrontReader {
     const ordersAt = word + READ_CALL.WORDS;
     // They are one after the other there, too.
     if (scanned !== null) words.set(scanned.orders[0].records.words.subarray(0, orders.length * PLACE.WORDS), ordersAt);
+    words[word + READ_CALL.parts] = parts.length;
     words[word + READ_CALL.textBytes] = text.length;
     words[word + READ_CALL.bodyBytes] = body.length;
-    const textAt = ordersAt * 4 + ordersBytes;
+    const lengthsAt = ordersAt + ordersBytes / 4;
+    for (let index = 0; index < parts.length; index++) words[lengthsAt + index] = parts[index].length;
+    const textAt = (lengthsAt + parts.length) * 4;
     bytes.write(text, textAt, 'latin1');
     bytes.set(body, textAt + text.length);
     out.publish();

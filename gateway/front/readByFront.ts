@@ -3,13 +3,13 @@
  * over. The stages see the same headers and the same orders as if they had read the request themselves: both ends use
  * the code that reads them there (http/headers.ts, trading/bodyScanner.ts).
  */
-import { AUTH_HEADER } from '../../shared/crypto/hmac.ts';
+import { unreachable } from '../../shared/base/assert.ts';
 import { COMMAND } from '../../shared/wire/commands.ts';
 import type { ReadByFront } from '../http/call.ts';
 import { type HeaderLines, RequestHeaders } from '../http/headers.ts';
 import type { BodyForm, ReadBody, ScannedBody } from '../trading/bodyScanner.ts';
 import type { ReadPlacement } from '../trading/order.ts';
-import { FROM_FRONT, TEXT_SEPARATOR } from './records.ts';
+import { FROM_FRONT } from './records.ts';
 
 const { PLACE } = COMMAND;
 const { READ_CALL } = FROM_FRONT;
@@ -24,31 +24,7 @@ const FORMS: ReadonlyMap<string, BodyForm> = new Map([
   ['POST /v1/orders/cancel-replace', 'replacement'],
 ]);
 
-/** The headers that the stages of such a request use. */
-const PREPARED_HEADERS = [
-  'content-length',
-  AUTH_HEADER.API_KEY,
-  AUTH_HEADER.PASSPHRASE,
-  AUTH_HEADER.TIMESTAMP,
-  AUTH_HEADER.SIGNATURE,
-  AUTH_HEADER.VERSION,
-  AUTH_HEADER.NONCE,
-  'idempotency-key',
-  'x-svc-deadline',
-  'origin',
-  'accept-encoding',
-  'x-forwarded-for',
-  'connection',
-] as const;
-
 const QUERY_MARK = '?';
-const METHOD_PART = 0;
-const PATH_PART = 1;
-const QUERY_PART = 2;
-const HEADERS_PART = 3;
-const CANCEL_HASH_PART = HEADERS_PART + PREPARED_HEADERS.length;
-const ORDERS_PART = CANCEL_HASH_PART + 1;
-const PARTS_OF_ORDER = 3;
 
 /** The first line of a request. */
 export type RequestLine = { readonly method: string; readonly path: string; readonly query: string | null };
@@ -64,17 +40,16 @@ export function formOf({ method, path }: RequestLine): BodyForm | null {
   return FORMS.get(`${method} ${path}`) ?? null;
 }
 
-/** The text of a READ_CALL. @param scanned null: the body has to be parsed */
-export function textOfRead(
+/** The parts of the text of a READ_CALL, in the order in which they are read. @param scanned null: body is parsed */
+export function partsOfRead(
   { method, path, query }: RequestLine,
   headers: RequestHeaders,
   scanned: ScannedBody | null,
-): string {
+): string[] {
   const parts = [
     method,
     path,
     query === null ? '' : QUERY_MARK + query,
-    String(headers.bodyBytes),
     headers.keyId,
     headers.passphrase,
     headers.timestamp,
@@ -90,62 +65,82 @@ export function textOfRead(
     scanned?.cancelHash ?? '',
   ];
   for (const { marketId, tokenId, clientId } of scanned?.orders ?? []) parts.push(marketId, tokenId, clientId ?? '');
-  return parts.join(TEXT_SEPARATOR);
+  return parts;
 }
 
 /** The request of a record: its memory is that of the ring. */
 export class CallReadByFront implements ReadByFront, RequestLine, HeaderLines {
   readonly kind = 'front';
+  readonly method: string;
+  readonly path: string;
+  readonly query: string | null;
   readonly headers: RequestHeaders;
   readonly body: Buffer;
   readonly verifiedWith: number;
   readonly scanned: ReadBody | null;
-  readonly #parts: readonly string[];
+  readonly #words: Uint32Array;
+  readonly #text: string;
+  #lengthAt: number;
+  #at = 0;
 
   constructor(words: Uint32Array, bytes: Buffer, word: number) {
     const count = words[word + READ_CALL.orders];
     const ordersAt = word + READ_CALL.WORDS;
-    const textAt = (ordersAt + count * PLACE.WORDS) * 4;
+    this.#lengthAt = ordersAt + count * PLACE.WORDS;
+    const textAt = (this.#lengthAt + words[word + READ_CALL.parts]) * 4;
     const bodyAt = textAt + words[word + READ_CALL.textBytes];
-    this.#parts = bytes.toString('latin1', textAt, bodyAt).split(TEXT_SEPARATOR);
-    this.headers = RequestHeaders.of(this);
+    this.#words = words;
+    this.#text = bytes.toString('latin1', textAt, bodyAt);
     this.body = bytes.subarray(bodyAt, bodyAt + words[word + READ_CALL.bodyBytes]);
     this.verifiedWith = words[word + READ_CALL.verifiedWith];
-    this.scanned = count === 0 ? null : this.#scannedBody(words, ordersAt, count);
+    this.method = this.#part();
+    this.path = this.#part();
+    const query = this.#part();
+    this.query = query === '' ? null : query.slice(QUERY_MARK.length);
+    this.headers = this.#headers(this.body.length);
+    const cancelHash = this.#part();
+    this.scanned = count === 0 ? null : { orders: this.#orders(ordersAt, count), cancelHash };
   }
 
-  get method(): string {
-    return this.#parts[METHOD_PART];
+  forEach(): never {
+    unreachable('read by front: no route that changes orders takes foreign headers');
   }
 
-  get path(): string {
-    return this.#parts[PATH_PART];
+  #part(): string {
+    const from = this.#at;
+    this.#at += this.#words[this.#lengthAt++];
+    return this.#text.slice(from, this.#at);
   }
 
-  get query(): string | null {
-    const query = this.#parts[QUERY_PART];
-    return query === '' ? null : query.slice(QUERY_MARK.length);
+  #headers(bodyBytes: number): RequestHeaders {
+    const headers = new RequestHeaders(bodyBytes);
+    headers.keyId = this.#part();
+    headers.passphrase = this.#part();
+    headers.timestamp = this.#part();
+    headers.signature = this.#part();
+    headers.version = this.#part();
+    headers.nonce = this.#part();
+    headers.idempotencyKey = this.#part();
+    headers.deadline = this.#part();
+    headers.origin = this.#part();
+    headers.acceptEncoding = this.#part();
+    headers.forwardedFor = this.#part();
+    headers.isPassedOn = headers.forwardedFor !== '';
+    headers.isKeptAlive = this.#part() === '';
+    return headers;
   }
 
-  forEach(each: (name: string, value: string) => void): void {
-    for (let index = 0; index < PREPARED_HEADERS.length; index++) {
-      const value = this.#parts[HEADERS_PART + index];
-      if (value !== '') each(PREPARED_HEADERS[index], value);
-    }
-  }
-
-  #scannedBody(words: Uint32Array, ordersAt: number, count: number): ReadBody {
+  #orders(ordersAt: number, count: number): ReadPlacement[] {
     const orders: ReadPlacement[] = [];
     for (let index = 0; index < count; index++) {
-      const part = ORDERS_PART + PARTS_OF_ORDER * index;
       orders.push({
-        words,
+        words: this.#words,
         at: ordersAt + index * PLACE.WORDS,
-        marketId: this.#parts[part],
-        tokenId: this.#parts[part + 1],
-        clientId: this.#parts[part + 2] || undefined,
+        marketId: this.#part(),
+        tokenId: this.#part(),
+        clientId: this.#part() || undefined,
       });
     }
-    return { orders, cancelHash: this.#parts[CANCEL_HASH_PART] };
+    return orders;
   }
 }

@@ -57,15 +57,15 @@ export const FROM_FRONT = family(HEADER, {
   SETTLED: member(10, 'Everything that had arrived before SETTLE came has been passed on.', NO_FIELDS),
   READ_CALL: member(
     11,
-    'A signed request about orders that has come whole: its orders, text and body follow (front/readByFront.ts).',
+    'A signed request about orders that has come whole: orders, text and body follow (front/readByFront.ts).',
     {
       verifiedWith: u32('the number of the secret with which its signature is right'),
       peerBytes: u32(),
       peer: bytes(16),
       orders: u32('those of a scanned body, each a PLACE without its header; 0: the body has to be parsed'),
-      textBytes: u32('method, path, query, headers and names of the orders: ASCII, a carriage return between two'),
-      bodyBytes: u32(),
-      unused: unused(1),
+      parts: u32('of the text: method, path, query, headers and names of the orders; before the text their lengths'),
+      textBytes: u32('ASCII'),
+      bodyBytes: u32('as its head has announced'),
     },
   ),
   KEY_WANTED: member(12, 'A request has come with a key of which the thread has no copy; the key id follows.', {

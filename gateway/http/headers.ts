@@ -62,7 +62,12 @@ export class RequestHeaders implements Credentials {
   #framingLines = 0;
   #hostLines = 0;
   /** Read once they are all there. */
-  #bodyBytes = UNREAD;
+  #bodyBytes: number;
+
+  /** @param bodyBytes if the framing has been read already */
+  constructor(bodyBytes: number = UNREAD) {
+    this.#bodyBytes = bodyBytes;
+  }
 
   static of(request: HeaderLines): RequestHeaders {
     reading = new RequestHeaders();

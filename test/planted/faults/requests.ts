@@ -78,8 +78,8 @@ export const REQUEST_FAULTS: readonly Fault[] = [
   {
     name: 'the orders of a batch that a front has read lose their client order ids',
     file: 'gateway/front/readByFront.ts',
-    search: 'clientId: this.#parts[part + 2] || undefined,',
-    replace: 'clientId: undefined,',
+    search: 'clientId: this.#part() || undefined,',
+    replace: "clientId: this.#part() === '' ? undefined : undefined,",
     caughtBy: FRONT_ORDERS,
   },
   {
@@ -88,6 +88,13 @@ export const REQUEST_FAULTS: readonly Fault[] = [
     search: 'at: ordersAt + index * PLACE.WORDS,',
     replace: 'at: ordersAt,',
     caughtBy: FRONT_ORDERS,
+  },
+  {
+    name: 'a request that a front has read comes from no proxy',
+    file: 'gateway/front/readByFront.ts',
+    search: "    headers.isPassedOn = headers.forwardedFor !== '';\n",
+    replace: '',
+    caughtBy: 'test/unit/gateway/front/readByFront.test.ts',
   },
   {
     name: 'a scanned replacement may name a member twice',

@@ -50,7 +50,7 @@ export const ROOMS: readonly Room[] = [
   },
   { room: 'gateway/stream', own: 'access base http markets shardlink trading', shared: 'api base tables wire' },
   { room: 'gateway/programs', own: 'http stream', shared: 'base chain client crypto' },
-  { room: 'gateway/front', own: 'access base http markets shardlink trading', shared: 'base crypto wire' },
+  { room: 'gateway/front', own: 'access base http markets shardlink trading', shared: 'base wire' },
   {
     room: 'gateway/wiring',
     own: 'access account base chain fiat front http markets operator shardlink stream trading web',
