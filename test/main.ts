@@ -14,7 +14,7 @@ import { buildPrograms } from './support/builtPrograms.ts';
 import { ChangedTests, changedFiles } from './support/changedTests.ts';
 import { LONG_FILES } from './support/longFiles.ts';
 import { keepTemporaryFilesInMemory } from './support/memoryDisk.ts';
-import { LONG_PROCESSES, PROCESSES, passes } from './support/testRun.ts';
+import { LONG_FILE_LIMIT_MS, LONG_PROCESSES, PROCESSES, passes } from './support/testRun.ts';
 
 /** Otherwise each of the first processes would remove the types, all at the same time. */
 const STRIP = fileURLToPath(new URL('../shared/base/stripFolder.mjs', import.meta.url));
@@ -41,8 +41,8 @@ if (files.length === 0) {
   process.exit(1);
 }
 if (filesOverProcesses(isLong).length >= WORTH_BUILDING) await buildPrograms();
-const concurrency = isLong ? LONG_PROCESSES : PROCESSES;
-process.exit((await passes(files, { concurrency, repeatsFailed, countsTime })) ? 0 : 1);
+const limits = isLong ? { concurrency: LONG_PROCESSES, fileLimitMs: LONG_FILE_LIMIT_MS } : { concurrency: PROCESSES };
+process.exit((await passes(files, { ...limits, repeatsFailed, countsTime })) ? 0 : 1);
 
 /** Of the suite, for the long ones may take a quarter of an hour; those are named. Ends where nothing has changed. */
 function namesOfChange(base: string | null): string[] {

@@ -9,7 +9,7 @@
  */
 import { NO_ANVIL } from './chain/anvil.ts';
 import { buildPrograms } from './support/builtPrograms.ts';
-import { PROCESSES, passes } from './support/testRun.ts';
+import { LONG_FILE_LIMIT_MS, PROCESSES, passes } from './support/testRun.ts';
 
 if (NO_ANVIL) {
   console.log(`skipped: ${NO_ANVIL}`);
@@ -19,4 +19,5 @@ process.env['BACKEND'] = 'chain';
 await buildPrograms();
 const { chainSuiteFiles } = await import('./support/together.ts');
 const repeatsFailed = process.argv.includes('--repeat-failed');
-process.exit((await passes(chainSuiteFiles(), { concurrency: PROCESSES, repeatsFailed })) ? 0 : 1);
+const options = { concurrency: PROCESSES, fileLimitMs: LONG_FILE_LIMIT_MS, repeatsFailed };
+process.exit((await passes(chainSuiteFiles(), options)) ? 0 : 1);
