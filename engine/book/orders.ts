@@ -161,13 +161,7 @@ export class Orders {
     words[row | WORD_AT.HEAP_INDEX] = NONE;
     words[row | WORD_AT.TAG] = NO_TAG;
     words[row | WORD_AT.ORIGIN] = 0;
-    if (account >= this.accountHead.length) this.#growAccounts(account);
-    const tail = this.accountTail[account];
-    words[row | WORD_AT.ACCOUNT_PREVIOUS] = tail;
-    words[row | WORD_AT.ACCOUNT_NEXT] = NONE;
-    if (tail === NONE) this.accountHead[account] = slot;
-    else words[(tail << WORD_SHIFT) | WORD_AT.ACCOUNT_NEXT] = slot;
-    this.accountTail[account] = slot;
+    this.#list(slot, account);
     return slot;
   }
 
@@ -214,7 +208,32 @@ export class Orders {
     return account < this.accountHead.length ? this.accountHead[account] : NONE;
   }
 
-  persist(io: SnapshotIo): void {
+  /** The first of the free slots, or NONE; each leads to the next. */
+  get firstFree(): number {
+    return this.#freeHead;
+  }
+
+  /** Gives an empty pool so many slots, none of which is in a list yet. */
+  reserve(slots: number): void {
+    assert(this.openCount === 0, 'ORDERS-1: a snapshot is read into an empty pool');
+    this.signed.grow(slots);
+    this.#useRows(new Uint8Array(slots * ROW_BYTES));
+    this.capacity = slots;
+  }
+
+  /** Adds an order that was read to the end of its account's list. */
+  addRead(slot: number, account: number): void {
+    this.#list(slot, account);
+    this.openCount++;
+  }
+
+  /** Takes over the list of free slots. */
+  useFree(first: number): void {
+    this.#freeHead = first;
+  }
+
+  /** Snapshots of before version 18 (packedOrders.ts) have each field of all slots as a column. */
+  persistColumns(io: SnapshotIo): void {
     this.capacity = io.number(this.capacity);
     this.openCount = io.number(this.openCount);
     this.#freeHead = io.number(this.#freeHead);
@@ -263,6 +282,19 @@ export class Orders {
       assert(this.accountTail[account] === before, 'ORDERS-2: an account list ends at its tail');
     }
     assert(listed === this.openCount, 'ORDERS-2: every open order is in the list of its account');
+  }
+
+  /** Adds an order to the end of its account's list. */
+  #list(slot: number, account: number): void {
+    const { words } = this;
+    const row = slot << WORD_SHIFT;
+    if (account >= this.accountHead.length) this.#growAccounts(account);
+    const tail = this.accountTail[account];
+    words[row | WORD_AT.ACCOUNT_PREVIOUS] = tail;
+    words[row | WORD_AT.ACCOUNT_NEXT] = NONE;
+    if (tail === NONE) this.accountHead[account] = slot;
+    else words[(tail << WORD_SHIFT) | WORD_AT.ACCOUNT_NEXT] = slot;
+    this.accountTail[account] = slot;
   }
 
   /** Numbers of orders are of the shard that accepted them: those of two shards may be equal. */

@@ -8,6 +8,7 @@
 import { assert } from '../../shared/base/assert.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import { extend } from '../base/columns.ts';
+import type { Packing } from '../base/packing.ts';
 import type { SnapshotIo } from '../base/snapshotIo.ts';
 import { ADDRESS_WORDS } from './nonceFloors.ts';
 
@@ -83,6 +84,21 @@ export class SignedLines {
       if (this.words[at + i] !== words[word + i]) isSame = false;
     }
     return isSame || !isKnown;
+  }
+
+  /** Writes or reads the line of an open order. @param maker where the same maker is known to be, or below 0 */
+  pass(packing: Packing, slot: number, maker: number): void {
+    const at = slot << LINE_SHIFT;
+    packing.words(this.words, at, HASH_WORDS);
+    this.words[at | NONCE_AT] = packing.value(this.words[at | NONCE_AT]);
+    this.words[at | (NONCE_AT + 1)] = packing.value(this.words[at | (NONCE_AT + 1)]);
+    if (maker < 0) packing.words(this.words, at | MAKER_AT, ADDRESS_WORDS);
+    else this.words.copyWithin(at | MAKER_AT, maker, maker + ADDRESS_WORDS);
+  }
+
+  haveSameMaker(a: number, b: number): boolean {
+    for (let i = 0; i < ADDRESS_WORDS; i++) if (this.words[a + i] !== this.words[b + i]) return false;
+    return true;
   }
 
   /** Two columns; files of older versions have only the hashes. */

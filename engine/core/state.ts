@@ -16,6 +16,7 @@ import { Markets, STAGES_VERSION } from '../book/markets.ts';
 import { NonceFloors } from '../book/nonceFloors.ts';
 import { Groups } from '../book/orderGroups.ts';
 import { DOUBLE_SHIFT, NONE, Orders, SLOT_STATE, WORD_SHIFT } from '../book/orders.ts';
+import { persistOrders } from '../book/packedOrders.ts';
 import { LINE_WORDS } from '../book/signedLines.ts';
 import { Ledger } from '../money/ledger.ts';
 import { Digest } from '../output/digest.ts';
@@ -136,7 +137,7 @@ export class ShardState {
     this.matcher.tradeSequence = io.number(this.matcher.tradeSequence);
     this.totals.depositedMicro = io.number(this.totals.depositedMicro);
     this.totals.withdrawnMicro = io.number(this.totals.withdrawnMicro);
-    this.orders.persist(io);
+    persistOrders(io, this.orders);
     this.hashes.persist(io);
     this.references.persist(io);
     this.ledger.persist(io);

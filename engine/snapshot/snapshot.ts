@@ -34,7 +34,8 @@ import { idOfWords, idWords } from './runPages.ts';
 const MAGIC = 0x5358504f;
 const SNAPSHOT_VERSION = FILE_LAYOUTS.snapshot;
 /**
- * Version 15 lacks the origins of orders: every order was accepted by its own shard (book/orders.ts). Version 14 names
+ * Versions before 18 have every field of all slots, free ones included, as columns (book/packedOrders.ts). Version 15
+ * lacks the origins of orders: every order was accepted by its own shard (book/orders.ts). Version 14 names
  * no runs of hashes: everything that was accepted and may come again is in it (hashRuns.ts). Version 13 has every hash
  * ever accepted, with its account alone (book/hashIndex.ts), and neither their number nor their sum. Version 12 lacks
  * the rules in force, which were those before the first RULES record (core/rules.ts). Version 11 lacks the floors of

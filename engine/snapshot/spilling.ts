@@ -126,13 +126,15 @@ export function divideRun(
   }
 }
 
-/** The two newest runs of the slice with the most of them, if the older one is not much larger. */
+/** Two neighbours of the slice with the most runs of which the older one is not much larger, the newest first. */
 function pairToMerge(runs: readonly RunName[]): [older: RunName, newer: RunName] | null {
   const slices = Array.from({ length: SLICES }, (_, slice) => runs.filter((run) => run.slice === slice));
   slices.sort((a, b) => b.length - a.length);
   for (const ofSlice of slices) {
-    const [older, newer] = ofSlice.slice(-2);
-    if (older !== undefined && newer !== undefined && newer.count * RATIO > older.count) return [older, newer];
+    for (let at = ofSlice.length - 1; at > 0; at--) {
+      const [older, newer] = [ofSlice[at - 1], ofSlice[at]];
+      if (newer.count * RATIO > older.count) return [older, newer];
+    }
   }
   return null;
 }

@@ -62,7 +62,7 @@ export const FILE_LAYOUTS = {
   /** The schema of read.db, and what the projector writes into it (shared/tables/readDb.ts). */
   readDb: 31,
   /** Snapshots of shards (engine/snapshot/snapshot.ts). */
-  snapshot: 17,
+  snapshot: 18,
 } as const;
 
 const NUMBERS_OF_FILES = [...Object.values(LOGGED).map(({ newest }) => newest), ...Object.values(FILE_LAYOUTS)];

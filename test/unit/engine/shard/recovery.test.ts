@@ -332,12 +332,12 @@ describe('recovery', () => {
     place.trade(100);
     const newer = place.snapshot();
     place.trade(20);
-    flip(newer, 5000);
+    flip(newer, 3000);
     const first = place.recover();
     assert.equal(first.damaged.length, 1);
     assert.match(first.damaged[0], /checksum mismatch/);
     place.assertSame(first.engine);
-    flip(older, 9000);
+    flip(older, 4000);
     const second = place.recover();
     assert.equal(second.damaged.length, 2);
     assert.equal(second.fromSequence, 0);
