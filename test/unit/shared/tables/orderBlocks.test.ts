@@ -63,6 +63,13 @@ describe(`blocks of orders (seed ${SEED})`, () => {
     }
   });
 
+  it('have a number that is so far from its neighbours that twice the distance is not exact', () => {
+    const orders = ordersOf(20).map((order, index) => {
+      return { ...order, lots: LARGEST, remaining_lots: LARGEST, maker_amount: index === 7 ? 2 ** 51 : LARGEST };
+    });
+    assert.deepEqual(readBack(orders), orders.map(comparable));
+  });
+
   it('are read for one account, or one market, alone', () => {
     const orders = ordersOf(60);
     const expected = orders.filter(({ account, market }) => account === 3 && market === 2).map(comparable);
