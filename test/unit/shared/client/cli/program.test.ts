@@ -40,7 +40,7 @@ test('every command has a name of its own, an example of itself, and help with i
 
 test('every command is tried by a test', () => {
   const folder = join(ROOT, 'test/api');
-  const files = readdirSync(folder).filter((name) => /^(?:cli[A-Z].*|demoRamp)\.test\.ts$/.test(name));
+  const files = readdirSync(folder).filter((name) => /^(?:cli[A-Z].*|demoRamp|eventSets)\.test\.ts$/.test(name));
   // Commands about files need no server.
   const paths = [...files.map((name) => join(folder, name)), join(ROOT, 'test/unit/engine/history/writer.test.ts')];
   const text = paths.map((path) => readFileSync(path, 'utf8').replace(/\s+/g, ' ')).join('\n');
