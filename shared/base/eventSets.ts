@@ -53,3 +53,42 @@ export function excessShare(excessMicro: number, payoutYesPpm: number): { micro:
   const floor = payoutMicro(excessMicro, 0, payoutYesPpm);
   return rest === 0 ? { micro: floor, roundingPpm: 0 } : { micro: floor + 1, roundingPpm: PPM - rest };
 }
+
+/** Tokens of one market that an account may give. */
+export type Held = { readonly yes: number; readonly no: number };
+/** A conversion towards USDC: the places of the markets whose No is given, and how many of each. */
+type Freeing = { readonly chosen: readonly number[]; readonly amount: number };
+
+/**
+ * The conversions after which nothing more can be turned into USDC without a loss in some outcome. Together they pay
+ * what the tokens pay at least, whichever market wins: min(Yes - No) + the sum of No.
+ * @param held by place, of the markets that are not eliminated
+ */
+export function freeingConversions(held: readonly Held[]): readonly Freeing[] {
+  const steps: Freeing[] = [];
+  // No of two and more markets pays: first of all that have some, then of those that have more than the least.
+  const levels = [...new Set(held.map(({ no }) => no))].sort((a, b) => a - b).filter((no) => no > 0);
+  let [below, most] = [0, 0];
+  const gained = held.map(() => 0);
+  for (const level of levels) {
+    const chosen = placesOf(held, ({ no }) => no >= level);
+    most = level;
+    if (chosen.length < 2) break;
+    steps.push({ chosen, amount: level - below });
+    for (const [place, { no }] of held.entries()) if (no < level) gained[place] += level - below;
+    below = level;
+  }
+  // Of the one market that has No left, as many become Yes of the others as a Yes of every market needs.
+  const last = most > below ? held.findIndex(({ no }) => no === most) : -1;
+  const yes = held.map((each, place) => each.yes + gained[place]);
+  const ofOthers = Math.min(...yes.filter((_, place) => place !== last));
+  const turned = last < 0 ? 0 : Math.min(most - below, Math.max(0, yes[last] - ofOthers));
+  if (turned > 0) steps.push({ chosen: [last], amount: turned });
+  const full = last < 0 ? Math.min(...yes) : Math.min(yes[last], ofOthers + turned);
+  if (full > 0) steps.push({ chosen: [], amount: full });
+  return steps;
+}
+
+function placesOf(held: readonly Held[], has: (each: Held) => boolean): number[] {
+  return held.flatMap((each, place) => (has(each) ? [place] : []));
+}

@@ -207,3 +207,26 @@ test('what happened to an account is listed, its notifications are read, and its
   await page.getByRole('cell', { name: '9.95 Yes' }).waitFor();
   assert.deepEqual(complaints, []);
 });
+
+test('RULES.md 19.11: the page of a set frees what the tokens pay whichever market wins', { skip }, async () => {
+  const privateKey = generatePrivateKey();
+  const trader = await makeTrader(server, { privateKey });
+  const { markets } = await server.admin.sets.create({
+    event: { title: 'Who is mayor?', slug: 'mayor', category: 'Politics' },
+    winners: 1,
+    fee_bps: 0,
+    trading_ends_at: new Date(Date.now() + DAY_MS).toISOString(),
+    markets: ['Ada', 'Bea', 'Cyd'].map((title) => ({ title })),
+  });
+  const before = (await trader.client.balances()).usdc.available;
+  // Yes and No of two markets: a No of both is one USDC and a Yes of the third, and then there is a Yes of each.
+  for (const { id } of markets.slice(1)) await trader.client.split(id, 5_000_000);
+  const { page, complaints } = await visitWith([privateKeyToAccount(privateKey)], '/events/mayor');
+  await page.getByText('Exactly one of these markets pays its Yes').waitFor();
+  await signInBy(page, 'Sign in with a wallet');
+  await page.getByRole('button', { name: 'Free $10.00' }).click();
+  await page.getByText('Freed $10.00.').waitFor();
+  await assertAccessible(page);
+  assert.equal((await trader.client.balances()).usdc.available, before);
+  assert.deepEqual(complaints, []);
+});

@@ -5,6 +5,7 @@ import { useMemo } from 'preact/hooks';
 import type { EventView, LiveScore } from '../../../shared/client/types.ts';
 import { bestPrices, get, useLoaded } from './api.ts';
 import { charted, EventChart } from './eventChart.ts';
+import { EventSet } from './eventSet.ts';
 import { OutcomeRows } from './outcomeRows.ts';
 import { Link, useTitle } from './router.ts';
 import { Waiting } from './waiting.ts';
@@ -40,6 +41,7 @@ function OpenEvent({ event, error }: { readonly event: EventView; readonly error
     <p class="text" dir="auto">${event.description}</p>
     ${error !== null && html`<p class="quiet">${error}</p>`}
     <${EventChart} markets=${markets} marks=${marks} />
+    ${event.winners === 1 && html`<${EventSet} event=${event} />`}
     ${event.market_groups.map((group) => {
       // A group that is the only one differs from nothing.
       const title = event.market_groups.length === 1 ? 'Markets' : group.title;

@@ -81,4 +81,11 @@ export const EVENT_SET_FAULTS: readonly Fault[] = [
     replace: 'const carried = leaving;',
     caughtBy: 'test/unit/engine/projector/stats.test.ts',
   },
+  {
+    name: 'a No that frees nothing is given for a Yes of the other markets',
+    file: 'shared/base/eventSets.ts',
+    search: 'Math.min(most - below, Math.max(0, yes[last] - ofOthers))',
+    replace: 'most - below',
+    caughtBy: 'test/unit/shared/base/eventSets.test.ts',
+  },
 ];
