@@ -113,7 +113,11 @@ function answerOf(document: Json, request: string): string {
   // A request that only begins something has no other answer.
   const answers = done.length > 0 ? done : Object.keys(responses).filter((status) => status === '202');
   assert.ok(answers.length > 0, request);
-  const schemas = answers.map((status) => responses[status].content?.['application/json']?.schema);
+  const schemas = answers.map((status) => {
+    const { $ref } = responses[status];
+    const answer = $ref === undefined ? responses[status] : document.components.responses[$ref.split('/').at(-1)];
+    return answer.content?.['application/json']?.schema;
+  });
   return schemas.map((schema) => typeOf(schema ?? {}, document)).join(' | ');
 }
 
