@@ -34,15 +34,16 @@ import { idOfWords, idWords } from './runPages.ts';
 const MAGIC = 0x5358504f;
 const SNAPSHOT_VERSION = FILE_LAYOUTS.snapshot;
 /**
- * Versions before 18 have every field of all slots, free ones included, as columns (book/packedOrders.ts). Version 15
- * lacks the origins of orders: every order was accepted by its own shard (book/orders.ts). Version 14 names
- * no runs of hashes: everything that was accepted and may come again is in it (hashRuns.ts). Version 13 has every hash
- * ever accepted, with its account alone (book/hashIndex.ts), and neither their number nor their sum. Version 12 lacks
- * the rules in force, which were those before the first RULES record (core/rules.ts). Version 11 lacks the floors of
- * nonces (there were none) and the nonces of open orders (book/orders.ts). Version 10 lacks the times of last fills:
- * the next fill gets the time of its record, and digests are computed without them (book/markets.ts). Version 9 lacks
- * the floor of numbers (there was none; core/raising.ts). Version 8 lacks stages: every market was open
- * (core/stages.ts). No release wrote an older version.
+ * Versions before 18 have every field of all slots, free ones included, as columns (book/packedOrders.ts). Version 16
+ * lacks event sets: no market was in one (book/eventSets.ts). Version 15 lacks the origins of orders: every order was
+ * accepted by its own shard (book/orders.ts). Version 14 names no runs of hashes: everything that was accepted and may
+ * come again is in it (hashRuns.ts). Version 13 has every hash ever accepted, with its account alone
+ * (book/hashIndex.ts), and neither their number nor their sum. Version 12 lacks the rules in force, which were those
+ * before the first RULES record (core/rules.ts). Version 11 lacks the floors of nonces (there were none) and the
+ * nonces of open orders (book/orders.ts). Version 10 lacks the times of last fills: the next fill gets the time of its
+ * record, and digests are computed without them (book/markets.ts). Version 9 lacks the floor of numbers (there was
+ * none; core/raising.ts). Version 8 lacks stages: every market was open (core/stages.ts). No release wrote an older
+ * version.
  */
 export const OLDEST_READ = 8;
 /** The first version that names runs. */

@@ -28,6 +28,7 @@ describe('events', () => {
       external_platform: 'native',
       external_event_subtitle: null,
       external_event_mutually_exclusive: false,
+      winners: null,
       market_count: 0,
     });
     assert.equal(created_at, updated_at);

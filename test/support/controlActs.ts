@@ -403,7 +403,11 @@ function answersOfCash({ fiatSessions, fiatTransfers, fiatWebhooks, railTransact
 
 /** The largest timestamps that keys were used with before: of a member that follows, and of a fresh start. */
 export function aheadOf({ accounts, keys }: Control): number[] {
-  return accounts
-    .list(0, 1e6)
-    .flatMap(({ index }) => keys.listOf(index).map((key) => keys.aheadBeforeStart(key.keyId)));
+  return accounts.list(0, 1e6).flatMap(({ index }) =>
+    keys.listOf(index).map(({ keyId }) => {
+      // The first request with a key reads it.
+      keys.find(keyId);
+      return keys.aheadBeforeStart(keyId);
+    }),
+  );
 }

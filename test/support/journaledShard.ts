@@ -23,6 +23,7 @@ import { listSnapshots, type SnapshotFile, saveSnapshot } from '../../engine/sna
 import { spillIfDue } from '../../engine/snapshot/spilling.ts';
 import { MARKET_STATUS, MOVEMENT, TIME_IN_FORCE } from '../../shared/base/codes.ts';
 import { crc32c } from '../../shared/base/crc32c.ts';
+import { MAC_BYTES } from '../../shared/crypto/mac.ts';
 import { withFee } from '../../shared/wire/commands.ts';
 import { RecordBuffer, readSafe, writeSafe } from '../../shared/wire/record.ts';
 import { send } from '../sim/command.ts';
@@ -241,6 +242,11 @@ export function flipByte(path: string, at: number): void {
   const bytes = readFileSync(path);
   bytes[at] ^= 1 << (at % 8);
   writeFileSync(path, bytes);
+}
+
+/** Changes an element of the last part of a snapshot: its checksum notices that. */
+export function damageSnapshot(path: string): void {
+  flipByte(path, readFileSync(path).length - MAC_BYTES - 4);
 }
 
 /**

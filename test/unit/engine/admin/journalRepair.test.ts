@@ -30,7 +30,7 @@ import { openHeads } from '../../../../shared/crypto/journalHeads.ts';
 import { MASTER_KEY_FILE, readMasterKey } from '../../../../shared/crypto/masterKey.ts';
 import { runAdminHere } from '../../../support/adminProgram.ts';
 import { engineWith } from '../../../support/engine.ts';
-import { flipByte, JournaledShard } from '../../../support/journaledShard.ts';
+import { damageSnapshot, flipByte, JournaledShard } from '../../../support/journaledShard.ts';
 import { TEST_KEY } from '../../../support/journalKey.ts';
 
 const TIME = '20270115T080000Z';
@@ -159,7 +159,7 @@ describe('journal verify', () => {
     other.trade(200);
     const foreign = other.rig.recovered();
     assert.ok(other.last > sequence && foreign.engine.sequence === other.last);
-    flipByte(path, 3000);
+    damageSnapshot(path);
     const [finding] = inspectShard(shard.file).snapshots;
     assert.match(finding!.damage!, /checksum mismatch/);
     copyFileSync(other.snapshot().path, path);
@@ -178,7 +178,7 @@ describe('journal verify', () => {
     assert.deepEqual([findings.first, findings.replayedFrom, findings.checkedTo], [older - 4, older, shard.last]);
     const { text } = describeShards([findings]);
     assert.match(text, new RegExp(` ${older - 4}-${shard.last} .* ${older + 1}-${shard.last} +ok\\n`), text);
-    for (const { path } of shard.snapshots) flipByte(path, 3000);
+    for (const { path } of shard.snapshots) damageSnapshot(path);
     assert.equal(inspectShard(shard.file).problem?.kind, 'base');
     assert.match(planFor(shard).hopeless!, /backup/);
   });
@@ -254,7 +254,7 @@ describe('journal repair', () => {
     shard.trade(20);
     const bad = shard.snapshot();
     shard.close();
-    flipByte(bad.path, 2000);
+    damageSnapshot(bad.path);
     const plan = planFor(shard);
     assert.deepEqual([plan.needsConsent, plan.setAside], [false, [bad]]);
     assert.equal(repaired(shard, plan).snapshots.length, 1);

@@ -19,6 +19,7 @@ import { Progress } from '../../../../shared/wire/progress.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { engineWith } from '../../../support/engine.ts';
 import { EngineRig } from '../../../support/engineRig.ts';
+import { damageSnapshot } from '../../../support/journaledShard.ts';
 import { TEST_KEY } from '../../../support/journalKey.ts';
 import { seededRandom } from '../../../support/random.ts';
 
@@ -332,12 +333,12 @@ describe('recovery', () => {
     place.trade(100);
     const newer = place.snapshot();
     place.trade(20);
-    flip(newer, 3000);
+    damageSnapshot(newer);
     const first = place.recover();
     assert.equal(first.damaged.length, 1);
     assert.match(first.damaged[0], /checksum mismatch/);
     place.assertSame(first.engine);
-    flip(older, 4000);
+    damageSnapshot(older);
     const second = place.recover();
     assert.equal(second.damaged.length, 2);
     assert.equal(second.fromSequence, 0);

@@ -68,6 +68,7 @@ test('an idempotency key is stored under the number of its route, for good', () 
     [3, 'POST /v1/orders/cancel-replace'],
     [4, 'PUT /v1/orders/:hash/amend'],
     [5, 'DELETE /v1/orders/batch'],
+    [6, 'POST /v1/events/:slug/convert'],
     [6, 'POST /v1/markets/:id/merge'],
     [6, 'POST /v1/markets/:id/split'],
   ]);
