@@ -289,6 +289,8 @@ test('the command for a change of a market has the fields that the administrator
       endMs: 20,
       status: ACTIVE,
       stage: STAGE.POST_ONLY,
+      set: 0,
+      place: { ordinal: 0, members: 0 },
     },
     { name: 'MARKET_PATCH', market: 7, status: UNCHANGED, feeBps: UNCHANGED, startMs: 11, endMs: 22 },
     { name: 'MARKET_PATCH', market: 7, status: LOCKED, feeBps: 46, startMs: 12, endMs: 23 },
