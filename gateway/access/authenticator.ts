@@ -78,10 +78,14 @@ export class Authenticator {
     return !key.revoked && this.#keys.find(key.keyId) === key;
   }
 
-  /** The secret of a key in force, for a front thread. */
+  /** The secret of a key in force, for a front thread. A key that cannot be read is refused where it is answered. */
   secretOf(keyId: string): HmacKey | null {
-    const key = this.#keys.find(keyId);
-    return key === undefined || key.revoked ? null : key.secret;
+    try {
+      const key = this.#keys.find(keyId);
+      return key === undefined || key.revoked ? null : key.secret;
+    } catch {
+      return null;
+    }
   }
 
   /**

@@ -124,6 +124,7 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
     }
   }
 
+  /** Throws if its secret cannot be opened: the row is damaged. `rotate` mends it, and `revoke` ends it. */
   find(keyId: string): ApiKey | undefined {
     const kept = this.#keys.get(keyId);
     if (kept !== undefined) return kept;
@@ -133,13 +134,12 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
 
   /** The keys of an account, the revoked ones too, in the order in which they were made. */
   listOf(account: number): KnownKey[] {
-    return this.#listOf.all(account).map((row) => ({
-      keyId: row.key_id,
-      policy: JSON.parse(row.policy),
-      expiresMs: row.expires_ms,
-      revokedMs: row.revoked_ms,
-      createdMs: row.created_ms,
-    }));
+    return this.#listOf.all(account).map(toKnown);
+  }
+
+  known(keyId: string): KnownKey | undefined {
+    const row = this.#select.get(keyId);
+    return row === undefined ? undefined : toKnown(row);
   }
 
   issue(
@@ -171,25 +171,25 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
    * with them are closed. The key itself stays valid.
    */
   rotate(keyId: string): IssuedKey {
-    const former = this.find(keyId);
-    assert(former !== undefined && !former.revoked, 'KEYS-2: only a key in force gets another secret');
+    const row = this.#select.get(keyId);
+    assert(row !== undefined && row.revoked_ms === null, 'KEYS-2: only a key in force gets another secret');
     const secret = randomBytes(SECRET_BYTES);
     const passphrase = randomBytes(PASSPHRASE_BYTES).toString('base64url');
-    const sealedPassphrase = sealPassphrase(passphrase);
-    this.#replaceSecret.run(sealSecret(this.#masterKey, keyId, secret), sealedPassphrase, keyId);
-    const key = { ...former, secret: new HmacKey(secret), passphrase: new Passphrase(sealedPassphrase) };
-    this.#keys.set(keyId, key);
+    const passphrase_hash = sealPassphrase(passphrase);
+    this.#replaceSecret.run(sealSecret(this.#masterKey, keyId, secret), passphrase_hash, keyId);
+    const key = this.#add({ ...row, passphrase_hash }, secret, this.#idOf(row.account_index));
     this.revoked.notify(keyId);
     return { key, secret: secret.toString('base64url'), passphrase };
   }
 
   /** From the next request on the key is refused. Revoking it again changes nothing. */
   revoke(keyId: string, nowMs: number): void {
-    const key = this.find(keyId);
-    assert(key !== undefined, 'KEYS-2: only a known key is revoked');
-    if (key.revoked) return;
+    const row = this.#select.get(keyId);
+    assert(row !== undefined, 'KEYS-2: only a known key is revoked');
+    if (row.revoked_ms !== null) return;
     this.#revoke.run(nowMs, keyId);
-    this.#keys.set(keyId, { ...key, revoked: true });
+    const kept = this.#keys.get(keyId);
+    if (kept !== undefined) this.#keys.set(keyId, { ...kept, revoked: true });
     this.revoked.notify(keyId);
   }
 
@@ -205,12 +205,12 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
   }
 
   #load(row: KeyRow): ApiKey {
-    // A key is read before its first request, and perhaps again when this process has raised the timestamp.
-    if (row.ahead_sec > 0 && !this.#ahead.has(row.key_id)) this.#aheadBefore.set(row.key_id, row.ahead_sec);
     return this.#add(row, openSecret(this.#masterKey, row.key_id, row.sealed_secret), this.#idOf(row.account_index));
   }
 
   #add(row: KeyRow, secret: Uint8Array, userId: string): ApiKey {
+    // A key is read before its first request, and perhaps again when this process has raised the timestamp.
+    if (row.ahead_sec > 0 && !this.#ahead.has(row.key_id)) this.#aheadBefore.set(row.key_id, row.ahead_sec);
     const policy: KeyPolicy = JSON.parse(row.policy);
     const key: ApiKey = {
       kind: 'apiKey',
@@ -231,6 +231,16 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
     this.#keys.set(key.keyId, key);
     return key;
   }
+}
+
+function toKnown(row: KeyRow): KnownKey {
+  return {
+    keyId: row.key_id,
+    policy: JSON.parse(row.policy),
+    expiresMs: row.expires_ms,
+    revokedMs: row.revoked_ms,
+    createdMs: row.created_ms,
+  };
 }
 
 /** A stored list that cannot be parsed is damaged: the key is then accepted from no address. */

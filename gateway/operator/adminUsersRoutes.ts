@@ -241,7 +241,7 @@ function issueKey(call: CallOf<typeof ISSUE_KEY>, { accounts, keys, clock }: Adm
 
 function revokeKey(call: CallOf<typeof REVOKE_KEY>, { keys, clock }: AdminUserDeps): void {
   const keyId = call.params.key_id;
-  if (keys.find(keyId) === undefined)
+  if (keys.known(keyId) === undefined)
     return refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'API key not found' });
   keys.revoke(keyId, clock.nowMs());
   ok(call, { message: 'API key revoked' });
@@ -249,9 +249,9 @@ function revokeKey(call: CallOf<typeof REVOKE_KEY>, { keys, clock }: AdminUserDe
 
 function rotateKey(call: CallOf<typeof ROTATE_KEY>, { keys }: AdminUserDeps): void {
   const keyId = call.params.key_id;
-  const key = keys.find(keyId);
+  const key = keys.known(keyId);
   if (key === undefined) refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'API key not found' });
-  else if (key.revoked) refuse(call, { row: ERRORS.CONFLICT, message: 'API key is revoked' });
+  else if (key.revokedMs !== null) refuse(call, { row: ERRORS.CONFLICT, message: 'API key is revoked' });
   else {
     const { secret, passphrase } = keys.rotate(keyId);
     ok(call, { key_id: keyId, secret, passphrase });

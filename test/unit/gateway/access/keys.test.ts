@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { Authenticator } from '../../../../gateway/access/authenticator.ts';
 import { KeptKeys } from '../../../../gateway/access/keptKeys.ts';
 import { ApiKeys, type KeyPolicy } from '../../../../gateway/access/keys.ts';
+import { NonceMemory } from '../../../../gateway/access/nonces.ts';
 import { openControlDatabase } from '../../../../gateway/base/database.ts';
 import type { ApiKey } from '../../../../gateway/base/principal.ts';
 import { SELF_TRADE } from '../../../../shared/base/codes.ts';
@@ -93,6 +95,25 @@ describe('an API key that has left memory', () => {
     assert.deepEqual(ended, [keyId]);
     assert.ok(follower.find(keyId)!.revoked);
   });
+});
+
+it('a key whose row is damaged fails alone, is sent to no front, and can be revoked or rotated', (t) => {
+  const { database, memory, keys } = open(t);
+  const issued = [1, 2].map(() => keys.issue(USER, POLICY, null, NOW_MS).key.keyId);
+  const [revoked, rotated] = issued as [string, string];
+  database.prepare("UPDATE api_keys SET sealed_secret = x'01'").run();
+  memory.clear();
+  const authenticator = new Authenticator(keys, new NonceMemory(0, keys));
+  for (const keyId of issued) {
+    assert.throws(() => keys.find(keyId));
+    assert.equal(authenticator.secretOf(keyId), null);
+  }
+  keys.revoke(revoked, NOW_MS);
+  assert.equal(keys.known(revoked)!.revokedMs, NOW_MS);
+  const { key, passphrase } = keys.rotate(rotated);
+  assert.equal(authenticator.secretOf(rotated), key.secret);
+  memory.clear();
+  assert.ok(keys.find(rotated)!.passphrase.accepts(passphrase));
 });
 
 it('keys that another master key has sealed are refused at the start', (t) => {
