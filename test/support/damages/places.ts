@@ -43,7 +43,16 @@ export function placeIn(path: string, framesBefore: number): Place {
     return { at: page + bytes.length - 40, page, end: Math.floor(statSync(path).size / 2) };
   }
   const at = Math.floor(usedBytes(path) / 2);
-  return { at, page: Math.floor(at / PAGE_BYTES) * PAGE_BYTES, end: at };
+  return { at, page: writtenPage(path, Math.floor(at / PAGE_BYTES)) * PAGE_BYTES, end: at };
+}
+
+/** The first page from this one on that is not zeroed already: a snapshot has rooms without a value. */
+function writtenPage(path: string, middle: number): number {
+  const bytes = readFileSync(path);
+  const pages = Math.ceil(bytes.length / PAGE_BYTES);
+  for (let page = middle; page < pages; page++)
+    if (bytes.subarray(page * PAGE_BYTES, (page + 1) * PAGE_BYTES).some((byte) => byte !== 0)) return page;
+  return middle;
 }
 
 /** Returns the frames of a write-ahead log since it last restarted. */
