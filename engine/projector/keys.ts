@@ -144,7 +144,8 @@ export class KeyProjection {
   }
 }
 
+/** By the fingerprint, a hash: a client may use the key of zeros. */
 function hasKey(words: Uint32Array, command: number): boolean {
-  const at = command + COMMAND.CONVERT_SET.key;
+  const at = command + COMMAND.CONVERT_SET.fingerprint;
   return words[at] !== 0 || words[at + 1] !== 0 || words[at + 2] !== 0 || words[at + 3] !== 0;
 }

@@ -151,7 +151,7 @@ export async function convertUnlessDone<C extends Call>(
   { engine, queries, onError }: Pick<FundDeps, 'engine' | 'queries' | 'onError'>,
   call: C,
   shard: number,
-  converted: (call: C) => void,
+  converted: (call: C, convertedMs: number) => void,
   convert: () => void,
 ): Promise<void> {
   const { account, route, key, fingerprint } = call.idempotencyHold!.use;
@@ -159,7 +159,7 @@ export async function convertUnlessDone<C extends Call>(
     const found =
       engine.isDecided(shard) && (await queries.convertedWithKey({ account, route, key, fingerprint, row: 0 }));
     if (found === false || !found.ok) refuse(call, { row: ERRORS.OUTCOME_UNKNOWN });
-    else if (found.value) converted(call);
+    else if (found.value > 0) converted(call, found.value);
     else convert();
   } catch (error) {
     call.idempotencyHold?.leaveUnresolved();

@@ -20,5 +20,5 @@ export type AccountReads = ReadsOfAccount<Omit<ReturnType<typeof prepareAccountQ
   /** A part of the ranking of all accounts, which is public. */
   nflPart(asker: Asker, task: NflTask): Promise<QueryResult<NflPart>>;
   /** True if the split or merge with this idempotency key was carried out. */
-  convertedWithKey(use: KeyedOrder): Promise<QueryResult<boolean>>;
+  convertedWithKey(use: KeyedOrder): Promise<QueryResult<number>>;
 };

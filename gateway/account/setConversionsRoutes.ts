@@ -89,7 +89,7 @@ function convert(call: ConvertCall, deps: SetConversionDeps): void {
     const code = deps.eventSets.engine.convert(first, account, direction, places, amount, onReply, call, key);
     if (code !== OK) refuse(call, { row: errorRow(code) });
   };
-  const done = (): void => ok(call, shown(call, event, deps));
+  const done = (_: ConvertCall, convertedMs: number): void => ok(call, shown(call, event, deps, convertedMs));
   if (call.idempotencyHold?.mayHaveRun) void convertUnlessDone(deps, call, first.shard, done, send);
   else send();
 }
@@ -97,21 +97,34 @@ function convert(call: ConvertCall, deps: SetConversionDeps): void {
 /** The places of the chosen markets; null: refused. */
 function placesOf(call: ConvertCall, event: EventEntry): number[] | null {
   const places = call.body.markets.map((id) => event.markets.findIndex((market) => market.id === id.toLowerCase()));
-  const stranger = places.indexOf(-1);
-  if (stranger < 0) return places;
-  const message = `market ${call.body.markets[stranger]} is not of this event`;
-  refuse(call, { row: ERRORS.VALIDATION_ERROR, message, details: { field: 'markets', rule: 'of the event' } });
+  const isWrong = (place: number, at: number): boolean => place < 0 || places.indexOf(place) < at;
+  const wrong = places.findIndex(isWrong);
+  if (wrong < 0) return places;
+  const rule = places[wrong] < 0 ? 'of this event' : 'named once';
+  const message = `market ${call.body.markets[wrong]} is not ${rule}`;
+  refuse(call, { row: ERRORS.VALIDATION_ERROR, message, details: { field: 'markets', rule } });
   return null;
 }
 
-/** The changes of the conversion, with the markets that are not eliminated now. */
-function conversionOf({ body }: ConvertCall, { markets }: EventEntry, { views }: SetConversionDeps): Conversion {
+/**
+ * The changes of the conversion, with the markets that are not eliminated.
+ * @param atMs when it was carried out; by default now
+ */
+function conversionOf(
+  { body }: ConvertCall,
+  { markets }: EventEntry,
+  { views }: SetConversionDeps,
+  atMs = Number.POSITIVE_INFINITY,
+): Conversion {
   const isToUsdc = body.direction === 'to_usdc';
   const chosen = new Set(body.markets.map((id) => id.toLowerCase()));
   const amount = Number(body.amount);
   const no = isToUsdc ? -amount : amount;
   const yes = chosen.size === 0 ? no : -no;
-  const left = markets.filter(({ index }) => views.markets.has(index) && !isDecided(views.markets.status(index)));
+  const isLeft = ({ index }: MarketEntry): boolean => {
+    return !isDecided(views.markets.status(index)) || views.markets.resolvedMs(index) >= atMs;
+  };
+  const left = markets.filter((market) => views.markets.has(market.index) && isLeft(market));
   const changes = left.map((market): Change => {
     const isNo = chosen.has(market.id);
     return { market, outcome: isNo ? OUTCOME.NO : OUTCOME.YES, atomic: isNo ? no : yes };
@@ -120,8 +133,8 @@ function conversionOf({ body }: ConvertCall, { markets }: EventEntry, { views }:
   return { isToUsdc, micro: isToUsdc ? micro : 0 - micro, changes };
 }
 
-function shown(call: ConvertCall, event: EventEntry, deps: SetConversionDeps): SetConverted {
-  const { changes, micro } = conversionOf(call, event, deps);
+function shown(call: ConvertCall, event: EventEntry, deps: SetConversionDeps, atMs?: number): SetConverted {
+  const { changes, micro } = conversionOf(call, event, deps, atMs);
   return {
     event_id: event.id,
     direction: call.body.direction,

@@ -84,27 +84,26 @@ const SETTLE = {
 } as const satisfies RouteSpec;
 
 type SetCall = CallOf<typeof RESOLVE | typeof CANCEL | typeof SETTLE>;
+/** The payouts of Yes in millionths, by market. */
 type Payouts = ReadonlyMap<string, number>;
 
 export function adminEventSetRoutes(deps: AdminEventSetDeps): Route[] {
   const { RESOLVED, CANCELLED } = MARKET_STATUS;
   return [
     route(CREATE, (call) => create(call, deps)),
-    route(RESOLVE, (call) => decide(call, deps, RESOLVED, given(call.body))),
-    route(CANCEL, (call) => decide(call, deps, CANCELLED, call.body.payouts ? given(call.body) : null)),
+    route(RESOLVE, (call) => decide(call, deps, RESOLVED, call.body)),
+    route(CANCEL, (call) => decide(call, deps, CANCELLED, call.body.payouts ? call.body : null)),
     route(SETTLE, (call) => end(call, deps, (event) => deps.eventSets.settle(event))),
   ];
 }
 
 async function create(call: CallOf<typeof CREATE>, deps: AdminEventSetDeps): Promise<void> {
-  const { catalog, clock, eventSets, responses } = deps;
+  const { clock, eventSets, responses } = deps;
   const read = readMarkets(call.body, clock.nowMs(), deps.defaultFeeBps);
   if ('refusal' in read) return refuse(call, read.refusal);
   const { slug = toSlug(call.body.event.title), ...details } = call.body.event;
   if (slug === '' || slug === RESERVED_SLUG)
     return refuse(call, invalidField('slug', 'given where the title makes none'));
-  if (catalog.eventBySlug(slug) !== undefined)
-    return refuse(call, { row: ERRORS.CONFLICT, message: 'slug is used by another event' });
   const opened = await eventSets.open(slug, completeEventDetails(details, clock.nowMs()), read.markets);
   if ('refusal' in opened) refuse(call, opened.refusal);
   else ok(call, shown(opened.event, opened.markets, responses), 201);
@@ -129,21 +128,34 @@ function readMarkets(
   return { markets };
 }
 
-function given({ winner, payouts }: SetResolution): Payouts {
-  if (winner !== undefined) return new Map([[winner.toLowerCase(), PPM]]);
-  return new Map((payouts ?? []).map(({ market_id, payout_yes_ppm }) => [market_id.toLowerCase(), payout_yes_ppm]));
+function readPayouts(
+  { winner, payouts = [] }: SetResolution,
+  { markets }: EventEntry,
+): { readonly payouts: Payouts } | { readonly refusal: Refusal } {
+  const given = winner === undefined ? payouts : [{ market_id: winner, payout_yes_ppm: PPM }];
+  const read = new Map<string, number>();
+  for (const { market_id, payout_yes_ppm } of given) {
+    const id = market_id.toLowerCase();
+    if (!markets.some((market) => market.id === id))
+      return { refusal: { row: ERRORS.VALIDATION_ERROR, message: `market ${id} is not of this set` } };
+    if (read.has(id)) return { refusal: invalidField('payouts', 'one for each market') };
+    read.set(id, payout_yes_ppm);
+  }
+  const sum = [...read.values()].reduce((total, ppm) => total + ppm, 0);
+  return sum === PPM ? { payouts: read } : { refusal: invalidField('payouts', `add up to ${PPM}`) };
 }
 
 async function decide(
   call: SetCall,
   deps: AdminEventSetDeps,
   status: typeof MARKET_STATUS.RESOLVED | typeof MARKET_STATUS.CANCELLED,
-  payouts: Payouts | null,
+  wanted: SetResolution | null,
 ): Promise<void> {
   const event = requireSet(call, deps);
   if (event === null) return;
-  const refusal = payouts === null ? null : refusePayouts(event, payouts);
-  if (refusal !== null) return refuse(call, refusal);
+  const read = wanted === null ? { payouts: null } : readPayouts(wanted, event);
+  if ('refusal' in read) return refuse(call, read.refusal);
+  const { payouts } = read;
   const request = {
     kind: 'set_resolution',
     event_id: event.id,
@@ -152,13 +164,6 @@ async function decide(
   } as const;
   if (waitsForSecond(call, deps, `resolution ${event.id}`, request)) return;
   await end(call, deps, (known) => deps.eventSets.decide(known, status, payouts));
-}
-
-function refusePayouts({ markets }: EventEntry, payouts: Payouts): Refusal | null {
-  const stranger = [...payouts.keys()].find((id) => !markets.some((market) => market.id === id));
-  if (stranger !== undefined) return { row: ERRORS.VALIDATION_ERROR, message: `market ${stranger} is not of this set` };
-  const sum = [...payouts.values()].reduce((total, ppm) => total + ppm, 0);
-  return sum === PPM ? null : invalidField('payouts', `add up to ${PPM}`);
 }
 
 async function end(

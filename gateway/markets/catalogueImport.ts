@@ -135,11 +135,13 @@ class ImportRun {
 
   #event(fields: EventFields, report: Report): Refusal | null {
     const { catalog, clock } = this.#deps;
-    const { id: givenId, slug, ...details } = fields;
+    const { id: givenId, slug, winners, ...details } = fields;
     report.kind = 'event';
     report.slug = slug;
     const nowMs = clock.nowMs();
     const event = catalog.eventBySlug(slug);
+    if (winners !== event?.details.winners && winners !== undefined)
+      return invalidField('event.winners', 'left out: an event set is made with all of its markets');
     if (event === undefined) {
       const id = givenId?.toLowerCase();
       const missing = REQUIRED_OF_EVENT.find((name) => fields[name] === undefined);

@@ -10,7 +10,10 @@ import type { Catalog, EventDetails, EventEntry, MarketEntry, NewMarket } from '
 import { isSet } from './eventSets.ts';
 import type { MarketCommands } from './marketCommands.ts';
 
-type SetCatalog = Pick<Catalog, 'tokens' | 'shardOf' | 'createEvent' | 'createMarkets' | 'updateMarket' | 'durable'>;
+type SetCatalog = Pick<
+  Catalog,
+  'tokens' | 'shardOf' | 'eventBySlug' | 'createEvent' | 'createMarkets' | 'updateMarket' | 'durable'
+>;
 type Opened = { readonly event: EventEntry; readonly markets: readonly MarketEntry[] } | { readonly refusal: Refusal };
 
 const ON_A_CHAIN: Refusal = {
@@ -40,7 +43,7 @@ export class EventSetCommands {
     this.#clock = clock;
   }
 
-  /** @param fields of each market; the event's id is added. The caller has checked that the slug is free. */
+  /** @param fields of each market; the event's id is added */
   async open(slug: string, details: EventDetails, fields: readonly NewMarket[]): Promise<Opened> {
     if (!this.#catalog.tokens.takesOthers) return { refusal: ON_A_CHAIN };
     const eventId = randomUUID();
@@ -51,10 +54,12 @@ export class EventSetCommands {
     if (code !== E.MARKET_NOT_FOUND) return { refusal: { row: errorRow(code) } };
     const nowMs = this.#clock.nowMs();
     const made = await this.#marketCommands.inTurn(async () => {
+      if (this.#catalog.eventBySlug(slug) !== undefined) return null;
       const event = this.#catalog.createEvent(slug, { ...details, winners: 1 }, nowMs, eventId);
       const markets = fields.map((each) => ({ ...each, eventId, tokenIds: null }));
       return { event, markets: this.#catalog.createMarkets(markets, nowMs) };
     });
+    if (made === null) return { refusal: { row: ERRORS.CONFLICT, message: 'slug is used by another event' } };
     const opened = await this.#marketCommands.openMany(made.markets);
     const refused = opened.find((each) => 'refusal' in each);
     return refused !== undefined && 'refusal' in refused ? refused : made;

@@ -52,7 +52,9 @@ export class KeyQueries {
         SELECT count(*) FROM order_keys JOIN orders ON orders.id = order_keys.order_id
         WHERE ${used} AND orders.hash = @hash`)
       .pluck();
-    this.#converted = db.prepare<[KeyedOrder], number>(`SELECT count(*) FROM order_keys WHERE ${used}`).pluck();
+    this.#converted = db
+      .prepare<[KeyedOrder], number>(`SELECT coalesce(max(time_ms), 0) FROM order_keys WHERE ${used}`)
+      .pluck();
   }
 
   /** @param after 0 for the first page */
@@ -99,9 +101,9 @@ export class KeyQueries {
     };
   }
 
-  /** True if a split or merge with this key was carried out. */
-  hasConverted(use: KeyedOrder): boolean {
-    return this.#converted.get(use)! > 0;
+  /** The time at which the conversion of funds with this key was carried out; 0 if none was. */
+  convertedMs(use: KeyedOrder): number {
+    return this.#converted.get(use)!;
   }
 
   /** True if a cancel with this key removed the order from the book. */

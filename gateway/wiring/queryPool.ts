@@ -169,10 +169,10 @@ export class QueryPool implements Reads {
   }
 
   /**
-   * Returns true if the split or merge with this key was carried out. Nothing acknowledged names its record, so the
-   * query waits for everything that is committed by now.
+   * Returns the time at which the conversion of funds with this key was carried out, 0 if none was. Nothing that was
+   * acknowledged names its record, so the query waits for everything that is committed by now.
    */
-  async convertedWithKey(use: KeyedOrder): Promise<QueryResult<boolean>> {
+  async convertedWithKey(use: KeyedOrder): Promise<QueryResult<number>> {
     const isThere = await this.#awaitProjected((shard) => Math.max(this.#progress.committed(shard), 0));
     return isThere ? this.#inTurn<Queries['convertedWithKey']>('convertedWithKey', use.account, { use }) : BUSY;
   }

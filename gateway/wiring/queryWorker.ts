@@ -82,7 +82,7 @@ function prepare(db: Database.Database) {
     placedWithKey: (task: { order: KeyedOrder }): Placed | null => keys.placed(task.order),
     cancelledWithKey: (task: { order: KeyedOrder; hash: Uint8Array }): boolean =>
       keys.hasCancelled(task.order, task.hash),
-    convertedWithKey: (task: { use: KeyedOrder }): boolean => keys.hasConverted(task.use),
+    convertedWithKey: (task: { use: KeyedOrder }): number => keys.convertedMs(task.use),
     privateTail: (task: PrivateTailTask): PrivateTailPage | null => privateTail.read(task),
   };
 }

@@ -1,7 +1,7 @@
 /**
  * A catalogue as lines of JSON: the lines that an import reads and an export writes, and the report about each line.
  */
-import { EVENT_PATCH, NEW_EVENT } from './events.ts';
+import { EVENT_PATCH, NEW_EVENT, NEW_EVENT_SET } from './events.ts';
 import { ANY_MEMBERS, COUNT, UUID } from './fields.ts';
 import { MARKET_PATCH, NEW_MARKET } from './markets.ts';
 import { arrayOf, described, type FromSchema, object } from './schema.ts';
@@ -21,6 +21,7 @@ const EVENT_FIELDS = {
     id: described(UUID, 'Of a new event; absent: a random one.'),
     ...NEW_EVENT.properties,
     slug: SLUG,
+    winners: NEW_EVENT_SET.properties.winners,
   },
 } as const;
 export type EventFields = FromSchema<typeof EVENT_FIELDS>;

@@ -64,8 +64,8 @@ const ORDER = {
 };
 
 const KEY = {
-  key: bytes(16, 'the idempotency key, 0 for none'),
-  fingerprint: bytes(16, 'of the payload that the key was used with'),
+  key: bytes(16, 'the idempotency key'),
+  fingerprint: bytes(16, 'of the payload that the key was used with; 0: no key'),
 };
 
 /** Fields that only some orders have; zero in the others. */

@@ -140,6 +140,35 @@ describe('event sets', () => {
     assert.equal(both.usdc_micro, '-2000000', 'a No of both is one USDC');
   });
 
+  test('of two sets with one slug that are made at once there is one', async () => {
+    const wanted = {
+      event: { title: 'Twice', slug: `twice-${randomUUID()}` },
+      winners: 1,
+      trading_ends_at: new Date(Date.now() + DAY_MS).toISOString(),
+      markets: [{ title: 'A' }, { title: 'B' }],
+    };
+    const made = [1, 2].map(() => server.adminRequest('POST', '/admin/event-sets', wanted));
+    const statuses = (await Promise.all(made)).map(({ status }) => status);
+    assert.deepEqual(statuses.sort(), [201, 409]);
+  });
+
+  test('RULES.md 9.44: a file of the catalogue names a set, and makes none', async () => {
+    const { id } = await makeSet(['A', 'B']);
+    const lines = (await new Response(await server.admin.exportCatalogue()).text()).trimEnd().split('\n');
+    const line = lines.find((each) => each.includes(`"id":"${id}"`))!;
+    assert.equal(JSON.parse(line).event.winners, 1);
+    const { event } = JSON.parse(line);
+    const fresh = { ...event, id: randomUUID(), slug: `fresh-${randomUUID()}` };
+    const plain = await server.admin.createEvent({ title: `Plain ${randomUUID()}` });
+    const other = { slug: plain.slug, winners: 1 };
+    const file = [line, ...[fresh, other].map((each) => JSON.stringify({ event: each }))].join('\n');
+    const { lines: reports } = await server.admin.importCatalogue(file);
+    assert.deepEqual(
+      reports.map(({ result }) => result),
+      ['unchanged', 'failed', 'failed'],
+    );
+  });
+
   test('what is no set, or not of it, is refused by name, and no market joins', async () => {
     const { id, markets } = await makeSet(['A', 'B']);
     const trader = await makeTrader(server);
@@ -165,6 +194,19 @@ describe('event sets', () => {
       payouts: markets.map((market) => ({ market_id: market.id, payout_yes_ppm: 1 })),
     });
     assert.deepEqual([unequal.status, unequal.body.code], [400, 'VALIDATION_ERROR']);
+    const [first, second] = idsOf(markets);
+    const twice = [first, first!.toUpperCase(), second].map((market_id, at) => {
+      return { market_id, payout_yes_ppm: at === 2 ? 400_000 : 600_000 };
+    });
+    for (const step of ['resolve', 'cancel']) {
+      const refused = await server.adminRequest('POST', `/admin/event-sets/${id}/${step}`, { payouts: twice });
+      assert.deepEqual([refused.status, refused.body.details?.rule], [400, 'one for each market']);
+    }
+    for (const dry_run of [true, false]) {
+      const named = [first!, first!.toUpperCase()];
+      const again = await trader.send('POST', `/v1/events/${id}/convert`, { ...body, markets: named, dry_run });
+      assert.deepEqual([again.status, again.body.details?.rule], [400, 'named once']);
+    }
     assertRefused(
       await server.adminRequest('POST', `/admin/event-sets/${event.id}/resolve`, { winner: other.id }),
       ...([409, 'NOT_A_SET', 'the event is not a set'] as const),

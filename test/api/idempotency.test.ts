@@ -5,6 +5,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
+import { isOnChain } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { sharedServer } from '../support/server.ts';
 import { assertRefused, deposit, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
@@ -14,6 +15,7 @@ type Reply = { status: number; text: string; isReplay: boolean };
 const server = await sharedServer();
 const market = await makeMarket(server);
 const trader = await makeTrader(server);
+const NIL_KEY = '00000000-0000-0000-0000-000000000000';
 const resting = { price: '0.1', size: '10' };
 
 async function send(who: Trader, method: string, path: string, key: string, payload: unknown): Promise<Reply> {
@@ -255,4 +257,27 @@ test('a batch repeated after a crash answers the orders already placed and place
   assert.equal(again.results[2].status, 'success');
   assert.equal((await richer.client.openOrders(market.id)).length, 2);
   assertRefused(await richer.post(orders[0]), 409, 'ORDER_PLACEMENT_FAILED', 'duplicate order');
+});
+
+test('a conversion of a set that has lost its answer is answered as it was, also under the key of zeros', {
+  skip: isOnChain && 'a chain has no event sets',
+}, async () => {
+  const { event, markets } = await server.admin.sets.create({
+    event: { title: `Who wins ${randomUUID()}` },
+    winners: 1,
+    trading_ends_at: new Date(Date.now() + 86_400_000).toISOString(),
+    markets: ['A', 'B', 'C'].map((title) => ({ title })),
+  });
+  const holder = await makeTrader(server);
+  const path = `/v1/events/${event.id}/convert`;
+  const payload = { direction: 'from_usdc', markets: [], amount: '2000000' };
+  const first = await send(holder, 'POST', path, NIL_KEY, payload);
+  assert.equal(first.status, 200, first.text);
+  await server.admin.resolveMarket(markets[0]!.id, { outcome_index: 1 });
+  const { usdc } = await holder.client.balances();
+  await crashBeforeAnswers();
+  const returned = holder.reconnected();
+  const again = await send(returned, 'POST', path, NIL_KEY, payload);
+  assert.deepEqual([again.status, JSON.parse(again.text)], [200, JSON.parse(first.text)]);
+  assert.deepEqual((await returned.client.balances()).usdc, usdc, 'it was carried out once');
 });

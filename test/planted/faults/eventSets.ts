@@ -88,4 +88,25 @@ export const EVENT_SET_FAULTS: readonly Fault[] = [
     replace: 'most - below',
     caughtBy: 'test/unit/shared/base/eventSets.test.ts',
   },
+  {
+    name: 'a conversion under the key of zeros is carried out again after a crash',
+    file: 'engine/projector/keys.ts',
+    search: 'command + COMMAND.CONVERT_SET.fingerprint',
+    replace: 'command + COMMAND.CONVERT_SET.key',
+    caughtBy: 'test/api/idempotency.test.ts',
+  },
+  {
+    name: 'a conversion is answered again without a market that was eliminated since',
+    file: 'gateway/account/setConversionsRoutes.ts',
+    search: ' || views.markets.resolvedMs(index) >= atMs',
+    replace: ' || views.markets.resolvedMs(index) > Math.max(atMs, Number.MAX_VALUE)',
+    caughtBy: 'test/api/idempotency.test.ts',
+  },
+  {
+    name: 'of two payouts for one market the last counts',
+    file: 'gateway/markets/adminEventSetsRoutes.ts',
+    search: 'if (read.has(id)) return',
+    replace: 'if (read.has(id) && read.size > markets.length) return',
+    caughtBy: 'test/api/eventSets.test.ts',
+  },
 ];

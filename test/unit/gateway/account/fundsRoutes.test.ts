@@ -33,7 +33,7 @@ async function deskOf(t: TestContext) {
   await rig.start();
   const answers = new MemoryAnswers();
   const stage = new IdempotencyStage(answers, rig.clock);
-  const world: World = { found: { ok: true, value: false }, questions: 0, restriction: null };
+  const world: World = { found: { ok: true, value: 0 }, questions: 0, restriction: null };
   const routes = fundRoutes({
     engine: rig.client,
     views: rig.views,
@@ -83,7 +83,7 @@ test('a split whose answer is lost is answered by its repeat and not carried out
   const { rig, answers, world, split, loseFirst, restart } = await deskOf(t);
   await loseFirst();
   await restart();
-  world.found = { ok: true, value: true };
+  world.found = { ok: true, value: 1 };
   // A restriction that came since does not refuse a split that is done.
   world.restriction = ERRORS.ACCOUNT_FROZEN;
   const before = rig.views.accounts.availableMicro(1);
@@ -108,7 +108,7 @@ test('one that was given up and may still be carried out is not carried out by i
   assert.deepEqual([early.json.code, world.questions], ['OUTCOME_UNKNOWN', 0]);
   rig.step();
   await eventually('the reply', async () => rig.link.inFlight === 0);
-  world.found = { ok: true, value: true };
+  world.found = { ok: true, value: 1 };
   const again = split();
   await again.answered;
   rig.step();
