@@ -54,10 +54,14 @@ import { accountIn, FOR_EVER, highWord, lowWord, Retention } from './retention.t
 
 const PARTS = 1024;
 const FIRST_GROUPS = 4;
-/** A part of which more than seven eighths are in use gets a new size. */
-const MOST_OF_TWO_GROUPS = 7;
-/** A part with fewer entries gets room for three times as many, a larger one for a third more. */
+/**
+ * A part with fewer entries grows when three quarters are in use, to three times as many: most shards have no larger
+ * part, and their searches are short. A larger part grows when seven eighths are in use, by a third: memory counts more
+ * there.
+ */
 const FEW = 1024;
+const MOST_OF_TWO_SMALL_GROUPS = 6;
+const MOST_OF_TWO_GROUPS = 7;
 const NO_PLACE = -1;
 /** Entries that a sweep looks at for each that comes. */
 const SWEPT_FOR_EACH = 64;
@@ -303,7 +307,9 @@ export class HashIndex {
   #add(words: Uint32Array, word: number, account: number, low: number, high: number): void {
     const tag = this.#missingTag;
     const part = tag >>> PART_SHIFT;
-    if (this.#used[part] * 2 >= this.#groupsOf(part) * MOST_OF_TWO_GROUPS) {
+    const used = this.#used[part];
+    const most = used < FEW ? MOST_OF_TWO_SMALL_GROUPS : MOST_OF_TWO_GROUPS;
+    if (used * 2 >= this.#groupsOf(part) * most) {
       this.#rebuild(part, 1);
       this.#missingGroup = homeOf(tag, this.#groupsOf(part));
     }
