@@ -44,6 +44,9 @@ const LIMITS = Object.fromEntries(
 /** Keywords that may stand beside a reference: they change nothing of what is let through. */
 const ANNOTATIONS = ['description', 'default', 'examples', 'x-unit'];
 
+/** Texts that many members have or null: the choice has a name, too, like PriceOrNull. */
+const OFTEN_NULL = ['Hash', 'LineOrEmpty', 'Price', 'Time', 'Units', 'Uuid'];
+
 /** Formats of this interface as patterns, for readers that do not know them. */
 const PATTERNS: Readonly<Record<string, string>> = {
   address: '^0x[0-9a-fA-F]{40}$',
@@ -128,6 +131,10 @@ function essenceOf(schema: JsonSchema): unknown {
   return JSON.stringify(Object.entries(schema).filter(([keyword]) => !ANNOTATIONS.includes(keyword)));
 }
 
+function placeOf(name: string): string {
+  return `#/components/schemas/${name}`;
+}
+
 /** Writes each named schema once, under its name, and a reference to it everywhere else. */
 class SchemaWriter {
   readonly #named: ReadonlyMap<unknown, readonly [JsonSchema, string]>;
@@ -138,6 +145,16 @@ class SchemaWriter {
   }
 
   write(schema: JsonSchema): Document {
+    const written = this.#reference(schema);
+    const { anyOf, ...own } = written;
+    const name = OFTEN_NULL.find((each) => isDeepStrictEqual(anyOf, [{ $ref: placeOf(each) }, { type: 'null' }]));
+    if (name === undefined) return written;
+    this.#written.set(`${name}OrNull`, { anyOf });
+    return { $ref: placeOf(`${name}OrNull`), ...own };
+  }
+
+  /** The schema, or a reference to the named one and what differs from it. */
+  #reference(schema: JsonSchema): Document {
     const [original, name] = this.#named.get(essenceOf(schema)) ?? [];
     if (original === undefined || name === undefined) return this.#orNull(schema) ?? this.#inline(schema);
     const own = Object.entries(schema).filter(([keyword, value]) => original[keyword] !== value);
@@ -146,7 +163,7 @@ class SchemaWriter {
       this.#written.set(name, null);
       this.#written.set(name, this.#inline(original));
     }
-    return { $ref: `#/components/schemas/${name}`, ...Object.fromEntries(own) };
+    return { $ref: placeOf(name), ...Object.fromEntries(own) };
   }
 
   components(): Document {

@@ -102,13 +102,13 @@ test('every operation has a tag with a description, a limit or none on purpose, 
 test('amounts of money and tokens say their unit', () => {
   const { Amount: amount, Units: units, Usd: usd } = document.components.schemas;
   assert.deepEqual([amount.format, units.pattern, usd.pattern], ['amount', UNITS.pattern, USD.pattern]);
-  const forms = ['Amount', 'Units', 'Usd'].map((name) => `${REFERENCE}${name}`);
+  const forms = ['Amount', 'Units', 'UnitsOrNull', 'Usd'].map((name) => `${REFERENCE}${name}`);
   const walk = (value: Json, name: string): void => {
     if (typeof value !== 'object' || value === null) return;
     if (forms.includes(value.$ref)) assert.ok('x-unit' in value, `${name} has no unit`);
     for (const [member, inner] of Object.entries(value)) {
-      // A field that may be null has its unit beside `anyOf`.
-      if (!('x-unit' in value && member === 'anyOf')) walk(inner, member);
+      // A field that may be null has its unit beside `anyOf`, or beside the reference to it.
+      if (!('x-unit' in value && member === 'anyOf') && member !== 'UnitsOrNull') walk(inner, member);
     }
   };
   walk(document, 'document');
