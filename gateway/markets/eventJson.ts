@@ -1,8 +1,10 @@
 /** An event as clients see it, alone and with its markets (RULES.md 12.32 and 12.33). */
 import type { MarketEvent } from '../../shared/api/events.ts';
+import type { Views } from '../shardlink/views.ts';
 import type { EventEntry, MarketEntry } from './catalog.ts';
 import { ENUMERATIONS, marketsOf } from './enumerations.ts';
 import { featuredOf, groupsOf } from './groups.ts';
+import { impliedPricesOf } from './impliedPrices.ts';
 import type { LiveScores } from './liveScores.ts';
 import type { MarketForm, MarketResponses } from './marketJson.ts';
 
@@ -35,13 +37,19 @@ export function* eventRows(event: EventEntry, responses: MarketResponses): Gener
 }
 
 /** Everything that the page of an event shows. */
-export function* viewRows(event: EventEntry, responses: MarketResponses, scores: LiveScores): Generator<string> {
+export function* viewRows(
+  event: EventEntry,
+  responses: MarketResponses,
+  scores: LiveScores,
+  views: Pick<Views, 'books' | 'markets'>,
+): Generator<string> {
   const inGroups = marketsOf(event, ENUMERATIONS.viewGroups, responses);
   yield `${JSON.stringify(eventOf(event)).slice(0, -1)},"markets":[`;
   yield* separated(responses.listJson(marketsOf(event, ENUMERATIONS.view, responses)));
   yield '],';
   yield* groupRows(inGroups, responses);
-  yield `,"featured_market":${featuredJson(inGroups, responses)},"live":${JSON.stringify(scores.of(event.index))}}`;
+  yield `,"featured_market":${featuredJson(inGroups, responses)},"live":${JSON.stringify(scores.of(event.index))}`;
+  yield `,"implied_prices":${JSON.stringify(impliedPricesOf(views, event))}}`;
 }
 
 /** The member `market_groups`. */

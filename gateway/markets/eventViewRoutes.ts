@@ -5,6 +5,7 @@ import type { Call } from '../http/call.ts';
 import { okInRows, refuse } from '../http/respond.ts';
 import { type Route, route } from '../http/route.ts';
 import type { RouteSpec } from '../http/spec.ts';
+import type { Views } from '../shardlink/views.ts';
 import type { Catalog, EventEntry } from './catalog.ts';
 import { eventRows, viewRows } from './eventJson.ts';
 import type { LiveScores } from './liveScores.ts';
@@ -14,6 +15,7 @@ type EventDeps = {
   readonly catalog: Pick<Catalog, 'eventBySlug' | 'eventById'>;
   readonly responses: MarketResponses;
   readonly liveScores: LiveScores;
+  readonly views: Pick<Views, 'books' | 'markets'>;
 };
 
 const READ = {
@@ -39,7 +41,7 @@ const VIEW_EVENT = {
   answers: { 200: EVENT_VIEW },
 } as const satisfies RouteSpec;
 
-export function eventViewRoutes({ catalog, responses, liveScores }: EventDeps): Route[] {
+export function eventViewRoutes({ catalog, responses, liveScores, views }: EventDeps): Route[] {
   return [
     route(SHOW_EVENT, (call) => {
       const event = requireEvent(call, eventNamed(catalog, call.params.slug));
@@ -47,7 +49,7 @@ export function eventViewRoutes({ catalog, responses, liveScores }: EventDeps): 
     }),
     route(VIEW_EVENT, (call) => {
       const event = requireEvent(call, eventNamed(catalog, call.params.slug));
-      if (event !== null) okInRows(call, viewRows(event, responses, liveScores));
+      if (event !== null) okInRows(call, viewRows(event, responses, liveScores, views));
     }),
   ];
 }

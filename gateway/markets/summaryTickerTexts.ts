@@ -9,7 +9,7 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import { OUTCOME, type Outcome } from '../../shared/base/codes.ts';
 import { productToString } from '../../shared/base/int.ts';
-import { tickToPrice } from '../../shared/base/units.ts';
+import { signedTicksToPrice } from '../../shared/base/units.ts';
 import { type BookSide, NO_TICK } from '../shardlink/bookViews.ts';
 import { bookPrices, tradePrice } from '../shardlink/prices.ts';
 import type { Views } from '../shardlink/views.ts';
@@ -109,6 +109,5 @@ export function changeOf(
 ): string | null {
   if (trades === 0) return null;
   const ticks = isYes ? closeTicks - openTicks : openTicks - closeTicks;
-  const size = tickToPrice(Math.abs(ticks), ticksPerUnit);
-  return ticks < 0 ? `-${size}` : size;
+  return signedTicksToPrice(ticks, ticksPerUnit);
 }

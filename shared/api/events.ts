@@ -1,7 +1,7 @@
 /** Events, which are the fixtures and questions that markets are about, and the administrator's commands for them. */
 import { LEAST_MEMBERS, MOST_MEMBERS } from '../base/eventSets.ts';
 import { PPM } from '../base/payout.ts';
-import { AMOUNT, COUNT, FLAG, LINE, OUTCOME_INDEX, SIGNED_UNITS, TEXT, TIME, TITLE, UUID } from './fields.ts';
+import { AMOUNT, COUNT, FLAG, LINE, OUTCOME_INDEX, PRICE, SIGNED_UNITS, TEXT, TIME, TITLE, UUID } from './fields.ts';
 import {
   CATALOG_PAGE,
   COUNT_IS_ESTIMATE,
@@ -17,6 +17,7 @@ import {
   SHORT_TEXT,
 } from './markets.ts';
 import { arrayOf, described, type FromSchema, object, orNull, type QueryOf } from './schema.ts';
+import { CHANGE } from './tickers.ts';
 
 const EVENT_STATUSES = ['upcoming', 'live', 'ended', 'cancelled'] as const;
 const EVENT_STATUS_FIELD = { type: 'string', enum: EVENT_STATUSES } as const;
@@ -69,6 +70,14 @@ export type LiveScore = FromSchema<typeof LIVE_SCORE>;
 
 export const MARKET_GROUP = object({ type: MARKET_TYPE_FIELD, title: TITLE, markets: arrayOf(MARKET) });
 
+/** Of Yes of a market of a set (RULES.md 19.12). */
+const IMPLIED_PRICE = object({
+  market_id: UUID,
+  bid: described(orNull(PRICE), 'One USDC less the best asks of all others.'),
+  ask: described(orNull(CHANGE), 'One USDC less the best bids of all others; negative if those are more.'),
+});
+export type ImpliedPrice = FromSchema<typeof IMPLIED_PRICE>;
+
 /** An event as its page shows it. */
 export const EVENT_VIEW = object({
   ...MARKET_EVENT.properties,
@@ -76,6 +85,7 @@ export const EVENT_VIEW = object({
   market_groups: arrayOf(MARKET_GROUP),
   featured_market: orNull(MARKET),
   live: orNull(LIVE_SCORE),
+  implied_prices: described(orNull(arrayOf(IMPLIED_PRICE)), 'Of an undecided event set; else null.'),
 });
 export type EventView = FromSchema<typeof EVENT_VIEW>;
 

@@ -39,6 +39,13 @@ export function tickToPrice(ticks: number, ticksPerUnit: number): string {
   return priceTable(ticksPerUnit).shortest[ticks];
 }
 
+/** "-1.05": the shortest exact form of a change of a price, or of a sum of prices, of any size. */
+export function signedTicksToPrice(ticks: number, ticksPerUnit: number): string {
+  const size = Math.abs(ticks);
+  const fraction = tickToPrice(size % ticksPerUnit, ticksPerUnit).slice(1);
+  return `${ticks < 0 ? '-' : ''}${Math.floor(size / ticksPerUnit)}${fraction}`;
+}
+
 /** "0.65000000". */
 export function tickToPrice8(ticks: number, ticksPerUnit: number): string {
   return priceTable(ticksPerUnit).eightDigits[ticks];

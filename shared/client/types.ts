@@ -46,6 +46,7 @@ export type {
   EventsQuery,
   EventView,
   EventWithMarkets,
+  ImpliedPrice,
   LiveScore,
   MarketEvent,
   MarketEvents,

@@ -171,7 +171,9 @@ describe('an event', () => {
 describe('the page of an event', () => {
   test('has the event, its markets without drafts and cancelled ones, and groups without novelty', async () => {
     const game = await makeGame({ sport_league: 'NBA', sport_teams: ['A', 'B'] });
-    const { markets, market_groups, featured_market, live, ...event } = await get(`/v1/events/${game.slug}/view`);
+    const { markets, market_groups, featured_market, live, implied_prices, ...event } = await get(
+      `/v1/events/${game.slug}/view`,
+    );
     assert.deepEqual(titles(markets), ['mirror', 'canonical', 'spread', 'novelty']);
     assert.deepEqual(
       market_groups.map((group: Json) => [group.type, group.title, ...titles(group.markets)]),
@@ -182,7 +184,7 @@ describe('the page of an event', () => {
     );
     assert.deepEqual(market_groups[1].markets[0], await get(`/v1/markets/${markets[2].id}`));
     assert.equal(featured_market.title, 'mirror');
-    assert.equal(live, null);
+    assert.deepEqual([live, implied_prices], [null, null]);
     const { market_count, ...rest } = event;
     const { market_count: before, ...made } = game;
     assert.deepEqual(rest, made);

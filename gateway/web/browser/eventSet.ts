@@ -7,7 +7,7 @@ import type { Balances, EventView, Market } from '../../../shared/client/types.t
 import { useAccountChanges } from './accountChanges.ts';
 import { Outcome, useAction } from './action.ts';
 import { useLoaded } from './api.ts';
-import { units } from './format.ts';
+import { cents, units } from './format.ts';
 import { sendOnce } from './sending.ts';
 import { ask, useVisitor } from './session.ts';
 
@@ -20,7 +20,26 @@ export function EventSet({ event }: { readonly event: EventView }): VNode {
   const visitor = useVisitor();
   return html`<section class="panel" aria-labelledby="set"><h2 id="set">One of these wins</h2>
     <p class="quiet">Exactly one of these markets pays its Yes; all others pay their No.</p>
+    <${ImpliedPrices} event=${event} />
     ${visitor.kind === 'user' && html`<${Freeing} event=${event} who=${visitor.user.id} />`}</section>`;
+}
+
+/** Only markets that have some; nothing while there are none. */
+function ImpliedPrices({ event }: { readonly event: EventView }): VNode | null {
+  const priced = (event.implied_prices ?? []).filter(({ bid, ask }) => bid !== null || ask !== null);
+  if (priced.length === 0) return null;
+  const shown = (price: string | null): string => (price === null ? '–' : cents(price));
+  const nameOf = (id: string): string => {
+    const market = event.markets.find((each) => each.id === id);
+    return market?.subtitle || market?.title || id;
+  };
+  return html`<details><summary>Prices through the other markets</summary>
+    <p class="quiet">What a Yes costs and brings by a conversion at the best prices of all other markets.</p>
+    <table><thead><tr><th scope="col">Market</th><th scope="col">Sell at</th><th scope="col">Buy at</th></tr></thead>
+      <tbody>${priced.map(
+        ({ market_id, bid, ask }) => html`<tr key=${market_id}><th scope="row"><bdi>${nameOf(market_id)}</bdi></th>
+          <td>${shown(bid)}</td><td>${shown(ask)}</td></tr>`,
+      )}</tbody></table></details>`;
 }
 
 type FreeingProps = { readonly event: EventView; readonly who: string };

@@ -109,4 +109,18 @@ export const EVENT_SET_FAULTS: readonly Fault[] = [
     replace: 'if (read.has(id) && read.size > markets.length) return',
     caughtBy: 'test/api/eventSets.test.ts',
   },
+  {
+    name: 'implied prices of a set count the own book of a market',
+    file: 'gateway/markets/impliedPrices.ts',
+    search: '(isOwnMissing ? 0 : tick)',
+    replace: '0',
+    caughtBy: 'test/api/impliedPrices.test.ts',
+  },
+  {
+    name: 'implied prices of a set count the books of locked markets',
+    file: 'gateway/markets/impliedPrices.ts',
+    search: 'return markets.status(market) === MARKET_STATUS.ACTIVE && markets.stage(market) === STAGE.OPEN;',
+    replace: 'return markets.stage(market) === STAGE.OPEN;',
+    caughtBy: 'test/api/impliedPrices.test.ts',
+  },
 ];

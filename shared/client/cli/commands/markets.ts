@@ -2,7 +2,7 @@
 import { CANDLE_INTERVALS } from '../../../api/candles.ts';
 import { MARKET_STATUS_NAMES } from '../../../base/codes.ts';
 import type { ExchangeClient } from '../../client.ts';
-import type { Candles, Market, MarketEvent, Ticker } from '../../types.ts';
+import type { Candles, EventView, Market, MarketEvent, Ticker } from '../../types.ts';
 import { command, type OptionSpecs } from '../frame/command.ts';
 import type { Context } from '../frame/context.ts';
 import { MARKET_WORDS, MarketNames } from '../frame/marketNames.ts';
@@ -190,7 +190,8 @@ export const EVENTS = [
         ['status', answer.status],
         ['category', answer.category],
       ]);
-      return { value: answer, lines: [...head, ...marketLines(answer.markets, answer.markets.length)] };
+      const lines = [...head, ...marketLines(answer.markets, answer.markets.length), ...impliedLines(answer)];
+      return { value: answer, lines };
     },
   }),
 ];
@@ -206,6 +207,14 @@ function filterQuery({ status, category, limit, offset }: Filters) {
 
 function idsOf(markets: readonly Market[]): string[] {
   return markets.map(({ id }) => id);
+}
+
+/** Returns the prices of a set's markets that follow from the books of the others. */
+function impliedLines({ implied_prices: prices, markets }: EventView): string[] {
+  if (prices === null) return [];
+  const titleOf = (id: string): string => markets.find((market) => market.id === id)?.title ?? id;
+  const rows = prices.map(({ market_id, bid, ask }) => [bid ?? '-', ask ?? '-', titleOf(market_id)]);
+  return ['', ...columns(['implied bid', 'implied ask', 'question'], rows, 'no prices')];
 }
 
 /** An interval without a trade has no prices, and the present interval has a mark. */
