@@ -118,7 +118,7 @@ export class EngineThreads {
   }
 
   /** Called after the shards have stopped, because the followers read the last records of the shards. */
-  stopFollowers(): Promise<void> {
-    return this.#followers.stop();
+  stopFollowers(lastSnapshotMs: number): Promise<void> {
+    return this.#followers.stop(lastSnapshotMs);
   }
 }

@@ -29,8 +29,6 @@ type JournalFollowersOptions = ProjectorOptions &
     readonly log: Logger;
   };
 
-/** Last snapshots shorten the next start, but the other steps of a stop need time too. */
-const LAST_SNAPSHOT_MS = 4000;
 /** Time between two checks whether the first snapshot may be due. */
 const LOOK_EVERY_MS = 500;
 /** The most differences that are logged; a metric counts all of them. */
@@ -73,20 +71,27 @@ export class JournalFollowers {
     this.#look = setInterval(() => this.#startSnapshots(false), LOOK_EVERY_MS).unref();
   }
 
-  /** Called once the shards have stopped. @param lastSnapshotMs the longest wait for last snapshots */
-  async stop(lastSnapshotMs = LAST_SNAPSHOT_MS): Promise<void> {
-    this.#startSnapshots(true);
-    const stopped = this.#snapshots?.stop();
+  /**
+   * Called once the shards have stopped. A last snapshot shortens the next start: without it that start plays the
+   * records since the one before.
+   * @param lastSnapshotMs the longest wait for last snapshots; none is made if it is 0 or less
+   */
+  async stop(lastSnapshotMs: number): Promise<void> {
+    clearInterval(this.#look);
+    if (lastSnapshotMs > 0) this.#startSnapshots(true);
+    const made = this.#snapshots?.stop().then(() => true);
     Atomics.store(this.#alarm, 0, 1);
     Atomics.notify(this.#alarm, 0);
-    await Promise.race([stopped, sleep(lastSnapshotMs, undefined, { ref: false })]);
+    const late = sleep(Math.max(0, lastSnapshotMs), false, { ref: false });
+    if (made !== undefined && !(await Promise.race([made, late])))
+      this.#log.info('the last snapshot was not made in time: the next start plays the records since the one before');
     await Promise.all([this.#snapshots?.terminate(), this.#projector.terminate(), this.#history?.terminate()]);
   }
 
   /** Starts the snapshot thread if a snapshot may be due and the thread does not run yet. */
   #startSnapshots(isStopping: boolean): void {
     const isDue = mayBeDue(this.#progress, this.#snapshotOptions.everyRecords, isStopping);
-    if (isStopping || isDue) clearInterval(this.#look);
+    if (isDue) clearInterval(this.#look);
     if (!isDue || this.#snapshots !== null) return;
     this.#snapshots = this.#supervise('snapshots', () => {
       const options = { ...this.#snapshotOptions, alarm: this.#alarm.buffer };

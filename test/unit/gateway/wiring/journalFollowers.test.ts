@@ -35,7 +35,7 @@ test('a read.db with a value that contradicts the next record is set aside and m
     catalogFeed: { connect: () => new MessageChannel().port2 },
     log: { error: note, warn: note, info: note },
   } as never);
-  after(() => followers.stop());
+  after(() => followers.stop(0));
   const last = rig.journals[0]!.lastSequence;
   await eventually('a read model that has every record', async () => rig.progress.projected(0) === last);
   assert.deepEqual(differences(rig.undisturbed(), rig.contents()), []);

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { MessageChannel, Worker } from 'node:worker_threads';
-import { createLogger } from '../../../../gateway/base/log.ts';
+import { createLogger, type Logger } from '../../../../gateway/base/log.ts';
 import { JournalFollowers } from '../../../../gateway/wiring/journalFollowers.ts';
 import { Progress } from '../../../../shared/wire/progress.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -31,7 +31,11 @@ function optionsOf({ file, last }: JournaledShard) {
   };
 }
 
-function followersOf(shard: JournaledShard, options: ReturnType<typeof optionsOf>): JournalFollowers {
+function followersOf(
+  shard: JournaledShard,
+  options: ReturnType<typeof optionsOf>,
+  log: Logger = createLogger('silent'),
+): JournalFollowers {
   const { port1, port2 } = new MessageChannel();
   port1.unref();
   return new JournalFollowers({
@@ -40,7 +44,7 @@ function followersOf(shard: JournaledShard, options: ReturnType<typeof optionsOf
     unfilledKeptMs: 1e12,
     readDbPath: join(shard.file.directory, 'read.db'),
     catalogFeed: { connect: () => port2 },
-    log: createLogger('silent'),
+    log,
   });
 }
 
@@ -55,6 +59,25 @@ test('a stop waits for the last snapshots', async () => {
     shard.snapshots.map(({ sequence }) => sequence),
     [shard.last],
   );
+  shard.close();
+});
+
+test('a stop without time for a last snapshot makes none, and ends', async () => {
+  const shard = new JournaledShard();
+  shard.trade(COMMANDS);
+  await followersOf(shard, optionsOf(shard)).stop(-1);
+  assert.deepEqual(shard.snapshots, []);
+  shard.close();
+});
+
+test('a last snapshot that is not made in time is given up, with a line of the log', async () => {
+  const shard = new JournaledShard();
+  shard.trade(COMMANDS);
+  const lines: string[] = [];
+  const log = { ...createLogger('silent'), info: (line: string) => void lines.push(line) };
+  await followersOf(shard, optionsOf(shard), log).stop(1);
+  assert.match(lines.join(), /the last snapshot was not made in time/);
+  assert.deepEqual(shard.snapshots, []);
   shard.close();
 });
 
