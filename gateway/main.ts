@@ -90,7 +90,7 @@ function stopInOrder(exchange: Exchange, log: Logger): void {
       log.error('the exchange did not stop in time: it ends now');
       process.exit(EXIT_FAILURE);
     }, STOP_WITHIN_MS).unref();
-    await exchange.stop(ANSWER_WITHIN_MS, STOP_WITHIN_MS);
+    await exchange.stop(ANSWER_WITHIN_MS, performance.now() + STOP_WITHIN_MS);
     log.info('stopped');
     process.exit(code);
   };

@@ -31,6 +31,9 @@ type EngineThreadsOptions = {
 
 const MS_PER_DAY = 86_400_000;
 
+/** A stop keeps so long for what comes after last snapshots: its threads end, and the files of the gateway close. */
+const CLOSING_MS = 3000;
+
 export class EngineThreads {
   readonly shards: ShardThreads;
   readonly #verifiers: VerifyThreads;
@@ -118,7 +121,7 @@ export class EngineThreads {
   }
 
   /** Called after the shards have stopped, because the followers read the last records of the shards. */
-  stopFollowers(lastSnapshotMs: number): Promise<void> {
-    return this.#followers.stop(lastSnapshotMs);
+  stopFollowers(endMs: number): Promise<void> {
+    return this.#followers.stop(endMs - performance.now() - CLOSING_MS);
   }
 }

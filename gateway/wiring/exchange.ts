@@ -55,8 +55,6 @@ import { waitingPlacements } from './verifyThreads.ts';
 /** After this time, a command that the log of a cluster has not taken is answered OUTCOME_UNKNOWN (RULES.md 18.6). */
 const UNHELD_MS = 5000;
 const STALL_LOOK_MS = 250;
-/** A stop keeps so long for what comes after last snapshots: its threads end, and the files of the gateway close. */
-const CLOSING_MS = 3000;
 
 type ExchangeOptions = {
   readonly config: Config;
@@ -270,12 +268,8 @@ export class Exchange {
     ];
   }
 
-  /**
-   * Stops: answers the requests in flight, lets the shards finish their commands, and ends every thread. Last snapshots
-   * get what the other steps leave of the time.
-   */
-  async stop(answerWithinMs: number, withinMs: number): Promise<void> {
-    const endMs = performance.now() + withinMs;
+  /** Stops by `endMs`: answers the requests in flight, lets the shards finish their commands, and ends every thread. */
+  async stop(answerWithinMs: number, endMs: number): Promise<void> {
     this.#lifecycle.isDraining = true;
     this.stores.keepControl();
     this.#feed.close('draining', {});
@@ -293,8 +287,8 @@ export class Exchange {
     if (this.#member !== null) await this.#settlement?.stop();
     await this.#member?.stop();
     await this.trading.stop();
-    const followers = this.#threads.stopFollowers(endMs - performance.now() - CLOSING_MS);
-    await Promise.all([followers, this.#member === null ? this.#settlement?.stop() : undefined]);
+    const settlement = this.#member === null ? this.#settlement : null;
+    await Promise.all([this.#threads.stopFollowers(endMs), settlement?.stop()]);
     await this.#rehearsalEnd;
     await this.stores.close();
   }

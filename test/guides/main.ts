@@ -3,8 +3,8 @@
  * the project with a server of its own, and the steps that change a machine on a machine made for them (rootWalk.ts).
  * `npm run guides -- FILE …` runs these alone, `npm run guides -- machine` that one. CONTRIBUTING.md says how commands
  * are marked. Prints how long each took, and each section, and the blocks that no run executes. Ends with 1 if one
- * failed, and says where: file and line. With `--repeat-failed` a document that fails is repeated alone, and counts only
- * if it fails again.
+ * failed, and says where: file and line. With `--repeat-failed` a document that fails is repeated alone, and counts
+ * only if it fails again.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,20 +27,16 @@ const isAll = named.length === 0;
 class Documents {
   readonly failed: string[] = [];
   readonly counts = { passed: 0, failed: 0, skipped: 0 };
-  readonly #left: string[];
 
-  constructor(paths: readonly string[]) {
-    this.#left = [...paths];
-  }
-
-  async run(atATime: number): Promise<this> {
-    await Promise.all(Array.from({ length: atATime }, () => this.#runMany()));
+  async run(paths: readonly string[], atATime: number): Promise<this> {
+    const left = [...paths];
+    await Promise.all(Array.from({ length: atATime }, () => this.#runMany(left)));
     return this;
   }
 
   /** Runs documents one after the other, and prints the outcomes of each when it ends. */
-  async #runMany(): Promise<void> {
-    for (let path = this.#left.shift(); path !== undefined; path = this.#left.shift()) {
+  async #runMany(left: string[]): Promise<void> {
+    for (let path = left.shift(); path !== undefined; path = left.shift()) {
       const failedBefore = this.counts.failed;
       const lines: string[] = [];
       const sections = new Map<string, number>();
@@ -74,7 +70,10 @@ function neverRun(): string[] {
   });
 }
 
-const { counts, failed } = await new Documents(isAll ? [...new Set([...LONGEST, ...guides()])] : named).run(AT_A_TIME);
+const { counts, failed } = await new Documents().run(
+  isAll ? [...new Set([...LONGEST, ...guides()])] : named,
+  AT_A_TIME,
+);
 if (isAll) console.log(neverRun().join('\n'));
 console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
 process.exit(failed.length === 0 || (repeatsFailed && (await passWhenRepeated(failed))) ? 0 : 1);
@@ -82,7 +81,7 @@ process.exit(failed.length === 0 || (repeatsFailed && (await passWhenRepeated(fa
 /** A busy machine fails a document that waits for something. It counts only if it fails alone as well. */
 async function passWhenRepeated(paths: readonly string[]): Promise<boolean> {
   console.log(`\nrepeated alone: ${paths.join(', ')}`);
-  const again = await new Documents(paths).run(1);
+  const again = await new Documents().run(paths, 1);
   const unsteady = paths.filter((path) => !again.failed.includes(path));
   if (unsteady.length > 0) console.log(`\nunsteady, passed when repeated: ${unsteady.join(', ')}`);
   return again.failed.length === 0;
