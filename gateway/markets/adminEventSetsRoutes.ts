@@ -106,7 +106,7 @@ async function create(call: CallOf<typeof CREATE>, deps: AdminEventSetDeps): Pro
     return refuse(call, invalidField('slug', 'given where the title makes none'));
   const opened = await eventSets.open(slug, completeEventDetails(details, clock.nowMs()), read.markets);
   if ('refusal' in opened) refuse(call, opened.refusal);
-  else ok(call, shown(opened.event, opened.markets, responses), 201);
+  else ok(call, shown(opened.event, opened.event.markets, responses), 201);
 }
 
 function readMarkets(

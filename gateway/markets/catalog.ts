@@ -26,6 +26,7 @@ import {
   fromMarketRow,
   type MarketRow,
   type Revised,
+  toEventRow,
   toMarketRow,
 } from './catalogRowsStore.ts';
 import { DeploymentRows } from './deployments.ts';
@@ -146,18 +147,39 @@ export class Catalog {
 
   /** Like `createMarket` for several, in one transaction: all are created or none. */
   createMarkets(fields: readonly NewMarket[], nowMs: number): MarketEntry[] {
+    return this.#create(null, this.#newMarkets(fields, nowMs));
+  }
+
+  /**
+   * An event with its markets, in one transaction: a process that ends leaves all of them or none (RULES.md 19.1). The
+   * caller has checked that the slug is free.
+   */
+  createSet(slug: string, details: EventDetails, fields: readonly NewMarket[], nowMs: number, id: string): EventEntry {
+    const event = this.#newEvent(slug, { ...details, winners: 1 }, nowMs, id);
+    const shard = shardOfMarket(toIdBytes(id), this.#shards);
+    const markets = this.#newMarkets(fields, nowMs).map((each) => ({ ...each, eventId: id, shard }));
+    this.#create(event, markets);
+    return event;
+  }
+
+  #newMarkets(fields: readonly NewMarket[], nowMs: number): MarketEntry[] {
     let createdMs = this.#markets.at(-1)?.createdMs ?? 0;
-    const made = fields.map((each, offset) => {
+    return fields.map((each, offset) => {
       createdMs = Math.max(nowMs, createdMs + 1);
       return this.#toEntry(each, this.#markets.length + offset, createdMs);
     });
-    const rows = made.map(toMarketRow);
+  }
+
+  #create(event: EventEntry | null, markets: MarketEntry[]): MarketEntry[] {
+    const rows = markets.map(toMarketRow);
     this.#write(() => {
+      if (event !== null) this.#insertEvent.run({ ...toEventRow(event), revision: this.revisions.next() });
       for (const row of rows) this.#insertMarket.run({ ...row, revision: this.revisions.next() });
     });
-    for (const market of made) this.#addMarket(market);
+    if (event !== null) this.#addEvent(event);
+    for (const market of markets) this.#addMarket(market);
     this.revisions.publish();
-    return made;
+    return markets;
   }
 
   #toEntry(fields: NewMarket, index: number, createdMs: number): MarketEntry {
@@ -239,27 +261,13 @@ export class Catalog {
 
   /** The caller has checked that the slug is free, and so is the id, if one is given. */
   createEvent(slug: string, details: EventDetails, nowMs: number, id: string = randomUUID()): EventEntry {
-    const event: EventEntry = {
-      index: this.#events.length,
-      id,
-      slug,
-      createdMs: nowMs,
-      markets: [],
-      details,
-      updatedMs: nowMs,
-    };
-    const row: EventRow = {
-      event_index: event.index,
-      id: event.id,
-      slug,
-      details: JSON.stringify(details),
-      created_ms: nowMs,
-      updated_ms: nowMs,
-    };
-    this.#write(() => this.#insertEvent.run({ ...row, revision: this.revisions.next() }));
-    this.#addEvent(event);
-    this.revisions.publish();
+    const event = this.#newEvent(slug, details, nowMs, id);
+    this.#create(event, []);
     return event;
+  }
+
+  #newEvent(slug: string, details: EventDetails, createdMs: number, id: string): EventEntry {
+    return { index: this.#events.length, id, slug, createdMs, markets: [], details, updatedMs: createdMs };
   }
 
   updateEvent(event: EventEntry, details: EventDetails, nowMs: number): void {

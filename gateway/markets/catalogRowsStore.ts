@@ -70,6 +70,17 @@ export function fromMarketRow(row: MarketRow, shard: number): MarketEntry {
   };
 }
 
+export function toEventRow({ index, id, slug, details, createdMs, updatedMs }: EventEntry): EventRow {
+  return {
+    event_index: index,
+    id,
+    slug,
+    details: JSON.stringify(details),
+    created_ms: createdMs,
+    updated_ms: updatedMs,
+  };
+}
+
 /** Its markets join it by themselves. */
 export function fromEventRow(row: EventRow): EventEntry {
   return {

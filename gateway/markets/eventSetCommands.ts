@@ -6,15 +6,12 @@ import { E, ERRORS, errorRow, OK } from '../../shared/base/errors.ts';
 import { NO_MARKET } from '../../shared/wire/commands.ts';
 import type { Refusal } from '../base/refusal.ts';
 import type { SetClient } from '../shardlink/setClient.ts';
-import type { Catalog, EventDetails, EventEntry, MarketEntry, NewMarket } from './catalog.ts';
+import type { Catalog, EventDetails, EventEntry, NewMarket } from './catalog.ts';
 import { isSet } from './eventSets.ts';
 import type { MarketCommands } from './marketCommands.ts';
 
-type SetCatalog = Pick<
-  Catalog,
-  'tokens' | 'shardOf' | 'eventBySlug' | 'createEvent' | 'createMarkets' | 'updateMarket' | 'durable'
->;
-type Opened = { readonly event: EventEntry; readonly markets: readonly MarketEntry[] } | { readonly refusal: Refusal };
+type SetCatalog = Pick<Catalog, 'tokens' | 'shardOf' | 'eventBySlug' | 'createSet' | 'updateMarket' | 'durable'>;
+type Opened = { readonly event: EventEntry } | { readonly refusal: Refusal };
 
 const ON_A_CHAIN: Refusal = {
   row: ERRORS.SETS_UNAVAILABLE,
@@ -55,14 +52,13 @@ export class EventSetCommands {
     const nowMs = this.#clock.nowMs();
     const made = await this.#marketCommands.inTurn(async () => {
       if (this.#catalog.eventBySlug(slug) !== undefined) return null;
-      const event = this.#catalog.createEvent(slug, { ...details, winners: 1 }, nowMs, eventId);
-      const markets = fields.map((each) => ({ ...each, eventId, tokenIds: null }));
-      return { event, markets: this.#catalog.createMarkets(markets, nowMs) };
+      const markets = fields.map((each) => ({ ...each, tokenIds: null }));
+      return this.#catalog.createSet(slug, details, markets, nowMs, eventId);
     });
     if (made === null) return { refusal: { row: ERRORS.CONFLICT, message: 'slug is used by another event' } };
     const opened = await this.#marketCommands.openMany(made.markets);
     const refused = opened.find((each) => 'refusal' in each);
-    return refused !== undefined && 'refusal' in refused ? refused : made;
+    return refused !== undefined && 'refusal' in refused ? refused : { event: made };
   }
 
   /** @param payoutsPpm of Yes, by market; null: equal parts. @returns null on success */

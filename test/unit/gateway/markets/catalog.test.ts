@@ -1,5 +1,6 @@
 /** Markets and events in control.db: their tokens, shards and order, over a restart as well. */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { Catalog } from '../../../../gateway/markets/catalog.ts';
 import { completeEventDetails } from '../../../../gateway/markets/marketDetails.ts';
@@ -47,6 +48,23 @@ describe('catalogue', () => {
     assert.deepEqual(after.byId(market.id), market);
     assert.deepEqual(after.eventBySlug('rain'), event);
     assert.equal(after.eventById(event.id)!.markets[0], after.byIndex(0));
+  });
+
+  test('an event set and its markets are made in one transaction, all or none, on the shard of its id (19.1)', (t) => {
+    const database = newDatabase(t);
+    const catalog = new Catalog(database, 4);
+    const details = completeEventDetails({ title: 'Election' }, NOW_MS);
+    const [id, other] = [randomUUID(), randomUUID()];
+    const set = catalog.createSet('election', details, [newMarket(), newMarket(), newMarket()], NOW_MS, id);
+    assert.equal(set.details.winners, 1);
+    for (const market of set.markets) assert.equal(market.shard, shardOfMarket(toIdBytes(id), 4));
+    assert.deepEqual(new Catalog(database, 4).events, [set]);
+    const twice = newMarket({ id: set.markets[0]!.id });
+    assert.throws(() => catalog.createSet('again', details, [newMarket(), twice], NOW_MS, other), /UNIQUE/);
+    for (const each of [catalog, new Catalog(database, 4)]) {
+      assert.equal(each.eventBySlug('again'), undefined);
+      assert.equal(each.markets.length, 3);
+    }
   });
 
   test('several markets are made in one transaction, all or none', (t) => {
