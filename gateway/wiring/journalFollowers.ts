@@ -74,11 +74,10 @@ export class JournalFollowers {
   /**
    * Called once the shards have stopped. A last snapshot shortens the next start: without it that start plays the
    * records since the one before.
-   * @param lastSnapshotMs the longest wait for last snapshots; none is made if it is 0 or less
+   * @param lastSnapshotMs the longest wait for last snapshots; 0 or less: none
    */
   async stop(lastSnapshotMs: number): Promise<void> {
-    clearInterval(this.#look);
-    if (lastSnapshotMs > 0) this.#startSnapshots(true);
+    this.#startSnapshots(true);
     const made = this.#snapshots?.stop().then(() => true);
     Atomics.store(this.#alarm, 0, 1);
     Atomics.notify(this.#alarm, 0);
@@ -91,7 +90,7 @@ export class JournalFollowers {
   /** Starts the snapshot thread if a snapshot may be due and the thread does not run yet. */
   #startSnapshots(isStopping: boolean): void {
     const isDue = mayBeDue(this.#progress, this.#snapshotOptions.everyRecords, isStopping);
-    if (isDue) clearInterval(this.#look);
+    if (isStopping || isDue) clearInterval(this.#look);
     if (!isDue || this.#snapshots !== null) return;
     this.#snapshots = this.#supervise('snapshots', () => {
       const options = { ...this.#snapshotOptions, alarm: this.#alarm.buffer };
