@@ -15,9 +15,10 @@ import { SnapshotMaker } from './maker.ts';
 const LOOK_EVERY_MS = 500;
 
 assert(parentPort !== null, 'snapshot thread: runs as a worker thread');
-stepBack(NICE_IDLER);
 const options: SnapshotOptions & SnapshotAlarm = workerData;
 const alarm = new Int32Array(options.alarm);
+// A thread that is started for the last snapshots delays no orders, and the stop waits for it.
+if (Atomics.load(alarm, 0) === 0) stepBack(NICE_IDLER);
 const maker = new SnapshotMaker(await ShardKey.forAll(options), undefined, (news) => parentPort?.postMessage(news));
 for (let isStopping = false; !isStopping; ) {
   isStopping = receiveMessageOnPort(parentPort)?.message === 'stop';

@@ -1,11 +1,13 @@
 /** The thread that makes snapshots, over the files of a shard. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { MessageChannel, Worker } from 'node:worker_threads';
 import { createLogger, type Logger } from '../../../../gateway/base/log.ts';
 import { JournalFollowers } from '../../../../gateway/wiring/journalFollowers.ts';
+import { NICE_IDLER } from '../../../../shared/base/background.ts';
 import { Progress } from '../../../../shared/wire/progress.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { JournaledShard } from '../../../support/journaledShard.ts';
@@ -46,6 +48,23 @@ function followersOf(
     catalogFeed: { connect: () => port2 },
     log,
   });
+}
+
+/** Fields of /proc/…/stat begin after the name; this is `nice`. */
+const NICE_FIELD = 16;
+
+function threadsThatStepBack(): number {
+  return readdirSync('/proc/self/task').filter((id) => niceOf(`/proc/self/task/${id}/stat`) === NICE_IDLER).length;
+}
+
+/** @returns null if the thread has ended meanwhile */
+function niceOf(path: string): number | null {
+  try {
+    const stat = readFileSync(path, 'utf8');
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[NICE_FIELD]);
+  } catch {
+    return null;
+  }
 }
 
 test('a stop waits for the last snapshots', async () => {
@@ -95,6 +114,28 @@ test('the snapshot thread runs from when a shard has as many records as a snapsh
   await eventually('a snapshot', async () => shard.snapshots[0]?.sequence === shard.last);
   assert.equal(threads, 3);
   shard.close();
+});
+
+test('a snapshot thread steps back for others, but not one that a stop has started', {
+  skip: process.platform !== 'linux' && 'not on this system',
+}, async (t) => {
+  for (const [isStopping, steppedBack] of [
+    [0, 1],
+    [1, 0],
+  ] as const) {
+    const shard = new JournaledShard();
+    shard.trade(20);
+    const alarm = new Int32Array(new SharedArrayBuffer(4));
+    alarm[0] = isStopping;
+    const before = threadsThatStepBack();
+    const workerData = { ...optionsOf(shard), everyRecords: 1, alarm: alarm.buffer };
+    const worker = new Worker(new URL('../../../../engine/snapshot/main.ts', import.meta.url), { workerData });
+    t.after(() => worker.terminate());
+    await eventually('a snapshot', async () => shard.snapshots.length > 0);
+    assert.equal(threadsThatStepBack() - before, steppedBack);
+    await worker.terminate();
+    shard.close();
+  }
 });
 
 test('the snapshot thread sleeps until it looks again, and its alarm wakes it', async (t) => {
