@@ -62,6 +62,7 @@ export const LEFT_OUT_ON_CHAIN: Readonly<Record<string, string>> = {
   health: SURROUNDINGS,
   heartbeat: SAME_TRADES,
   historyFiles: HISTORY,
+  impliedPrices: 'a chain has no event sets: test/chain/markets has the refusal',
   limits: 'limits of requests: they do not depend on where funds are kept',
   lostMovements: OPERATORS,
   marketData: SAME_TRADES,
