@@ -131,7 +131,10 @@ export class Catalog {
 
   /** The shard of a market: all markets of an event set lie where its id says (RULES.md 19.1). */
   shardOf(id: string, eventId: string | null): number {
-    const event = eventId === null ? undefined : this.#eventById.get(eventId);
+    return this.#shardIn(id, eventId === null ? undefined : this.#eventById.get(eventId));
+  }
+
+  #shardIn(id: string, event: EventEntry | undefined): number {
     return shardOfMarket(toIdBytes(event?.details.winners === 1 ? event.id : id), this.#shards);
   }
 
@@ -156,9 +159,11 @@ export class Catalog {
    */
   createSet(slug: string, details: EventDetails, fields: readonly NewMarket[], nowMs: number, id: string): EventEntry {
     const event = this.#newEvent(slug, { ...details, winners: 1 }, nowMs, id);
-    const shard = shardOfMarket(toIdBytes(id), this.#shards);
-    const markets = this.#newMarkets(fields, nowMs).map((each) => ({ ...each, eventId: id, shard }));
-    this.#create(event, markets);
+    const markets = this.#newMarkets(fields, nowMs);
+    this.#create(
+      event,
+      markets.map((each) => ({ ...each, eventId: id, shard: this.#shardIn(each.id, event) })),
+    );
     return event;
   }
 

@@ -77,9 +77,10 @@ export class JournalFollowers {
    * @param lastSnapshotMs the longest wait for last snapshots; 0 or less: none
    */
   async stop(lastSnapshotMs: number): Promise<void> {
+    // First, so that a thread that starts now sees it.
+    Atomics.store(this.#alarm, 0, 1);
     this.#startSnapshots(true);
     const made = this.#snapshots?.stop().then(() => true);
-    Atomics.store(this.#alarm, 0, 1);
     Atomics.notify(this.#alarm, 0);
     const late = sleep(Math.max(0, lastSnapshotMs), false, { ref: false });
     if (made !== undefined && !(await Promise.race([made, late])))

@@ -120,7 +120,7 @@ export type SnapshotOptions = Pick<ShardOptions, 'directory' | 'hashesInMemory' 
   readonly keepRecords: number;
 };
 
-/** The snapshot thread sleeps on this cell while it is 0; it is set once the message that stops the thread was sent. */
+/** The snapshot thread sleeps on this cell while it is 0. A stop sets it, and wakes the thread after its message. */
 export type SnapshotAlarm = { readonly alarm: SharedArrayBuffer };
 
 export type ProjectorOptions = {

@@ -4,6 +4,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import type { ImpliedPrice } from '../../shared/client/types.ts';
+import { Pmx } from '../support/pmx.ts';
 import { Random } from '../support/random.ts';
 import { sharedServer } from '../support/server.ts';
 import { makeTrader } from '../support/traders.ts';
@@ -80,6 +81,8 @@ test('RULES.md 19.12: the example, and what locked, eliminated and decided marke
   assert.deepEqual(await implied(id), await expected(left), 'an eliminated market takes no part');
   assert.deepEqual(await of(a), [null, '0.54']);
   assert.deepEqual(await of(c), ['0.14', '0.2']);
+  const lines = await new Pmx({ BASE_URL: server.baseUrl }).lines('events', 'show', id);
+  assert.match(lines.join('\n'), /^IMPLIED BID +IMPLIED ASK +QUESTION[\s\S]*^ *0\.14 +0\.2 +Candidate 2$/m);
   // The first bid takes the ask of A, the second one rests.
   for (let times = 0; times < 2; times++) await quote(a, 75, null);
   assert.deepEqual(

@@ -221,8 +221,15 @@ test('RULES.md 19.11: the page of a set frees what the tokens pay whichever mark
   const before = (await trader.client.balances()).usdc.available;
   // Yes and No of two markets: a No of both is one USDC and a Yes of the third, and then there is a Yes of each.
   for (const { id } of markets.slice(1)) await trader.client.split(id, 5_000_000);
+  const maker = await makeTrader(server);
+  for (const [at, price] of ['0.30', '0.20'].entries()) {
+    const { id, yes_token_id = '', no_token_id = '' } = markets[at]!;
+    await maker.place({ id, yes_token_id, no_token_id, ticks_per_unit: 100 }, { price, size: '10', feeRateBps: 0 });
+  }
   const { page, complaints } = await visitWith([privateKeyToAccount(privateKey)], '/events/mayor');
   await page.getByText('Exactly one of these markets pays its Yes').waitFor();
+  await page.getByText('Prices through the other markets').click();
+  await page.getByRole('row', { name: 'Cyd – 50¢' }).waitFor();
   await signInBy(page, 'Sign in with a wallet');
   await page.getByRole('button', { name: 'Free $10.00' }).click();
   await page.getByText('Freed $10.00.').waitFor();
