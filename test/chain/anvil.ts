@@ -38,7 +38,14 @@ type AnvilOptions = {
   readonly slotsInAnEpoch?: number | undefined;
 };
 
-const QUICK = ['--block-time', '0.05', '--mixed-mining', '--slots-in-an-epoch', '1', '--prune-history', '300'];
+const QUICK = ['--block-time', '0.05', '--mixed-mining', '--slots-in-an-epoch', '1'];
+/**
+ * Past states that a node keeps, in its memory. Without this it moves them to a disk, and has lost them when a
+ * reorganisation goes back to one: the contracts are gone then.
+ */
+const KEPT_STATES = 4000;
+/** Quick blocks are many, and few of them are asked for. */
+const KEPT_QUICK_STATES = 300;
 
 export class Anvil {
   readonly url: string;
@@ -56,10 +63,11 @@ export class Anvil {
     const args = ['--port', String(port), '--chain-id', String(chainId), '--auto-impersonate', '--base-fee', '0'];
     args.push('--gas-price', '0', '--gas-limit', '100000000', '--hardfork', 'cancun', '--order', 'fifo');
     if (blockSeconds !== undefined) args.push('--block-time', String(blockSeconds));
+    args.push('--prune-history', String(isQuick ? KEPT_QUICK_STATES : KEPT_STATES));
     if (isQuick) args.push(...QUICK);
     if (slotsInAnEpoch !== undefined) args.push('--slots-in-an-epoch', String(slotsInAnEpoch));
     if (timestampSec !== undefined) args.push('--timestamp', String(timestampSec));
-    // It keeps past states on the disk, hundreds of megabytes: a killed process would leave them in the home directory.
+    // It makes a folder, in the home directory unless it is given one, and a killed process leaves it.
     args.push('--cache-path', temporaryDirectory());
     const child = spawn(PATH, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     // A process that ends by an error leaves no chain behind, which would keep the port.

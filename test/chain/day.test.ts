@@ -15,7 +15,7 @@ import { FEE_BPS, FINAL_BLOCKS, FollowedExchange } from './followedExchange.ts';
 import { ChainRig, key } from './rig.ts';
 import { DELEGATE, drawSteps, type Step, TradingExchange } from './trading.ts';
 
-/** A chain of its own for each day: a local node that has gone back and forth for long forgets earlier blocks. */
+/** A chain of its own for each day. */
 let chain: ChainRig;
 /** So much that nothing of a trade that is unwound is spent before. */
 const START_MICRO = 900_000_000_000;
@@ -34,7 +34,6 @@ const {
   commands: COMMANDS,
 } = timesOf({
   suite: { days: 1, rounds: 24, reorgs: 5, commands: 9 },
-  // A local node forgets the state of older blocks when it reorganises a chain of more than a thousand.
   soak: { days: isLongSoak ? 8 : 2, rounds: 160, reorgs: 25, commands: 25 },
 });
 const seed = seedOr(22);
