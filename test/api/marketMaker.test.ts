@@ -99,7 +99,7 @@ const ALONE_MS = timesOf({ suite: 0, soak: 300_000 });
 /** The page asks as often. */
 const REPORT_EVERY_MS = 2000;
 /** These are about the machine, which other tests use as well. */
-const OF_THE_MACHINE = /^(?:The event loop is late|Commits take|History of shard \d+ is|The disk )/;
+const OF_THE_MACHINE = /^(?:The event loop is late|Commits take|Orders take|History of shard \d+ is|The disk )/;
 
 async function metricLines(server: TestServer): Promise<string[]> {
   return (await (await fetch(`${server.baseUrl}/metrics`)).text()).split('\n');

@@ -15,7 +15,7 @@ import { makeMarket, makeTrader } from '../support/traders.ts';
 import { IS_SUPPORTED, NODES, type NodeMajor, nodeOf, program } from './nodes.ts';
 
 const run = promisify(execFile);
-const LIMIT_MS = 300_000;
+const LIMIT_MS = 900_000;
 
 const skip = !IS_SUPPORTED;
 const { directory: project, environment } = makePlace(0);

@@ -28,8 +28,8 @@ const QUICK_START = { DEMO_FLOW: 'off', DEMO_RAMP: 'off', REHEARSE: 'off' };
 
 /** An install took more than five minutes beside the other stages of CI. */
 const COMMAND_LIMIT_MS = 900_000;
-const START_LIMIT_MS = 300_000;
-const STOP_LIMIT_MS = 60_000;
+const START_LIMIT_MS = 600_000;
+const STOP_LIMIT_MS = 300_000;
 
 const directory = temporaryDirectory();
 
@@ -91,7 +91,8 @@ for (const machine of MACHINES) {
       if (server.exitCode === null && server.signalCode === null) process.kill(-server.pid!, signal);
     };
     t.after(() => stop('SIGKILL'));
-    const market = run('npx', 'pmx', 'markets', 'list', '--status', 'active', '--limit', '1', '--ids').trim();
+    // The market of the README: others have coarser ticks, and which one is first in a list depends on the demo's trades.
+    const market = run('npx', 'pmx', 'markets', 'search', 'governing coalition', '--ids').trim();
     const printed = run('npx', 'pmx', 'place', market, '--side', 'buy', '--price', '0.55', '--size', '10');
     assert.match(printed, /^status {6}\w+$/m);
     const closed = once(server, 'close', { signal: AbortSignal.timeout(STOP_LIMIT_MS) });

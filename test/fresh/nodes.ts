@@ -26,7 +26,7 @@ const PACKAGES = [
 /** They exist for this platform. */
 export const IS_SUPPORTED = process.platform === 'linux' && process.arch === 'x64';
 const SETTING = 'TEST_FRESH_PROGRAMS';
-const INSTALL_LIMIT_MS = 300_000;
+const INSTALL_LIMIT_MS = 900_000;
 const OF_CALLER = /^(npm_.*|NODE_OPTIONS|NODE_TEST_CONTEXT|PORT|DATA_DIR|BASE_URL|API_KEY)$/;
 
 /**
