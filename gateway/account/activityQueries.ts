@@ -13,7 +13,7 @@ import { limitPrice, ownTicks } from '../../shared/base/orderMath.ts';
 import { tickToPrice8 } from '../../shared/base/units.ts';
 import { ORDERS } from '../../shared/tables/orders.ts';
 import { type SelectedBy, select } from '../../shared/tables/table.ts';
-import { type HistoryPage, historyPage, MAX_OFFSET, type Position } from '../base/page.ts';
+import { EMPTY_HISTORY, type HistoryPage, historyPage, MAX_OFFSET, type Position, startOfMs } from '../base/page.ts';
 import { MARKET, type MarketFilter, marketFilter } from '../markets/volumeQueries.ts';
 import { type ActivityEntry, type ActivityType, ActivityWalks } from './activityWalksQueries.ts';
 import { ArchivedOrders, type ArchivedPart, type Found } from './archivedOrdersQueries.ts';
@@ -74,20 +74,22 @@ export class ActivityQueries {
 
   list(account: number, filters: ActivityFilters): HistoryPage<StoredActivity> {
     const market = this.#market(filters.market);
-    if (market === undefined) return { total: 0, isFloor: false, rows: [], next: null, archivedBeforeMs: null };
+    if (market === undefined) return EMPTY_HISTORY;
     return this.#page(account, market, filters);
   }
 
   #page(account: number, market: MarketFilter, filters: ActivityFilters): HistoryPage<StoredActivity> {
     const { type, limit, offset, after } = filters;
-    const { counted, rows, archivedBeforeMs } = this.#walks.page(
+    const { counted, isCut, rows, archivedBeforeMs, unread } = this.#walks.page(
       { account, type, ...market },
       after,
       Math.min(offset, MAX_OFFSET) + limit + 1,
     );
     const found = offset > MAX_OFFSET ? [] : rows.slice(offset);
     const show = this.#shower(account, found.slice(0, limit));
-    const page = historyPage(found, { counted, limit, offset }, show, ({ row }) => positionOf(row));
+    const end = unread === null ? null : { after: startOfMs(unread.last_ms), known: rows.length };
+    const bounds = { counted, isCut, limit, offset, unread: end };
+    const page = historyPage(found, bounds, show, ({ row }) => positionOf(row));
     return { ...page, archivedBeforeMs };
   }
 

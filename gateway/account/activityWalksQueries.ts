@@ -11,7 +11,7 @@ import { CLOSED } from '../../shared/tables/orders.ts';
 import { BETWEEN_TWO } from '../../shared/tables/trades.ts';
 import { firstIdAfter, MAX_COUNTED, type Position, START, timeOfId } from '../base/page.ts';
 import { ALL_MARKETS, type MarketFilter } from '../markets/volumeQueries.ts';
-import { ArchivedOrders, type ArchivedPart, type FoundRows } from './archivedOrdersQueries.ts';
+import { type ArchiveCount, ArchivedOrders, type ArchivedPart, type FoundRows } from './archivedOrdersQueries.ts';
 import { LongLists } from './longLists.ts';
 import { ShorterWalk } from './shorterWalkQueries.ts';
 
@@ -32,6 +32,7 @@ type Parameters = {
   readonly limit: number;
 };
 type Walk = { readonly type: ActivityType; readonly rank: number; readonly found: string; readonly order: string };
+type FoundEntries = FoundRows<ActivityEntry> & { readonly counted: number; readonly isCut: boolean };
 type OrderWalk = Walk & { readonly type: Exclude<ActivityType, 'fill'> };
 type Found = { readonly at: number | null; readonly id: Uint8Array };
 type PartParameters = Parameters & { readonly lastId: Uint8Array };
@@ -102,12 +103,14 @@ export class ActivityWalks {
   }
 
   /** Counts little more than MAX_COUNTED rows, and reads `wanted` rows after `after`, newest first. */
-  page(scope: ActivityScope, after: Position | null, wanted: number): FoundRows<ActivityEntry> & { counted: number } {
+  page(scope: ActivityScope, after: Position | null, wanted: number): FoundEntries {
     const parts = scope.type === 'fill' ? [] : this.#archive.partsOf(scope.account);
     const { counted: live, entries } = this.#read(scope, after);
-    const counted = live + this.#countArchived(parts, scope, MAX_COUNTED - live);
+    const inFiles = this.#countArchived(parts, scope, MAX_COUNTED - live);
     const found = this.#archive.list<ActivityEntry>({
       parts,
+      order: (a, b) => b.last_ms - a.last_ms,
+      spansStart: ({ last_ms }) => after !== null && last_ms >= after.atMs,
       mayHave: ({ first_id }) => after === null || timeOfId(first_id) <= after.atMs,
       market: scope.market === ALL_MARKETS ? null : scope.market,
       live: taken(entries, wanted),
@@ -116,22 +119,24 @@ export class ActivityWalks {
       mayPrecede: (part, { atMs }) => part.last_ms >= atMs,
       precedes: isBefore,
     });
-    return { ...found, counted };
+    return { ...found, counted: live + inFiles.rows, isCut: inFiles.isCut };
   }
 
   /** Only orders that never filled are there. */
-  #countArchived(parts: readonly ArchivedPart[], scope: ActivityScope, most: number): number {
+  #countArchived(parts: readonly ArchivedPart[], scope: ActivityScope, most: number): ArchiveCount {
     const types = OF_ORDERS.filter(({ type }) => scope.type === null || scope.type === type);
     if (scope.market === ALL_MARKETS) {
       const count = ({ cancelled, expired }: ArchivedPart) => ({ placed: cancelled + expired, cancelled, expired });
-      return parts.reduce((sum, part) => {
+      const rows = parts.reduce((sum, part) => {
         const counts = count(part);
         return types.reduce((all, { type }) => all + counts[type], sum);
       }, 0);
+      return { rows, isCut: false };
     }
     const sql = countSql(types.map(({ found }) => inPart(found)));
     const parameters = parametersOf(scope, boundOf(RANK.ENDED, null), UNLIMITED);
     return this.#archive.count(
+      ['activity', scope.account, scope.market, scope.type].join('/'),
       parts,
       most,
       (file, { last_id: lastId }) => {

@@ -52,10 +52,24 @@ export type FoundRows<R> = {
   readonly rows: readonly Found<R>[];
   /** The end of the newest order that a missing file may have; null if every file was read. */
   readonly archivedBeforeMs: number | null;
+  /**
+   * The first part that was not read because the page had read enough: the rows are those before everything in it and
+   * in the parts after it. Null if the page is whole.
+   */
+  readonly unread: ArchivedPart | null;
 };
+/** The length of a list as far as it was counted: if that was cut short, the list is at least that long. */
+export type ArchiveCount = { readonly rows: number; readonly isCut: boolean };
 
 type ArchiveList<R> = {
   readonly parts: readonly ArchivedPart[];
+  /** The order in which a list passes parts: negative if `a` may have rows before all rows of `b`. */
+  readonly order: (a: ArchivedPart, b: ArchivedPart) => number;
+  /**
+   * True if the part may have rows on both sides of the start of the page. A page always reads these, so that the next
+   * one starts further on. There are few: an order of each but one per file was open at that time.
+   */
+  readonly spansStart: (part: ArchivedPart) => boolean;
   /** False if the part has no row of the list. */
   readonly mayHave?: (part: ArchivedPart) => boolean;
   /** Null for all; with one, only its orders are read. */
@@ -78,6 +92,13 @@ export type UnreadArchive = { readonly unreadArchive: string };
 const MOST_OPEN = 64;
 /** Blocks that a thread has in memory, some tens of kilobytes each: those of the rows of a page and more. */
 const MOST_BLOCKS = 64;
+/**
+ * Blocks that a page and a count read at most, 32,768 orders or about a tenth of a second: under a filter that few
+ * orders pass, both would otherwise read everything that an account ever had, and hold up the queries of others.
+ */
+const BLOCKS_OF_QUERY = 256;
+/** Counts that were cut short, about a hundred bytes each; beyond this number, lists are counted again. */
+const MOST_CUT_COUNTS = 20_000;
 
 type OpenFile = { readonly db: Database.Database; readonly isInBlocks: boolean };
 
@@ -93,6 +114,10 @@ export class ArchivedOrders {
   readonly #blocks = new Map<string, OrderTable>();
   /** The paths of files that could not be read. */
   readonly #unread = new Set<string>();
+  /** By list. What is in the archive stays there, so each remains a lower bound. */
+  readonly #cutCounts = new Map<string, number>();
+  /** Tests set fewer. */
+  blocksOfQuery = BLOCKS_OF_QUERY;
 
   private constructor(db: Database.Database) {
     this.#db = db;
@@ -138,42 +163,63 @@ export class ArchivedOrders {
     return named.flatMap((file) => this.#blocksWith(file, id).map((block) => ({ ...file, block, account: null })));
   }
 
-  /** Continues a list into the archive. */
+  /** Continues a list into the archive. The next page of one that was not read to its end starts at `unread`. */
   list<R>(wanted: ArchiveList<R>): FoundRows<R> {
-    const { parts, live, mayHave = () => true, market = null, mayPrecede, precedes } = wanted;
-    let rows: readonly Found<R>[] = live.map((row) => ({ row, part: null }));
+    const { live, mayHave = () => true, market = null, mayPrecede, order, precedes, spansStart } = wanted;
+    let rows: readonly Found<R>[] = live.slice(0, wanted.wanted).map((row) => ({ row, part: null }));
     let archivedBeforeMs: number | null = null;
-    const isWanted = (part: ArchivedPart): boolean => {
+    let left = this.blocksOfQuery;
+    // The first one is next. A part of a file gives place to its blocks.
+    const waiting = wanted.wanted === 0 ? [] : wanted.parts.filter(mayHave).sort(order);
+    for (let part = waiting.shift(); part !== undefined; part = waiting.shift()) {
       const last = rows.length < wanted.wanted ? undefined : rows[wanted.wanted - 1];
-      return mayHave(part) && (last === undefined || mayPrecede(part, last.row));
-    };
-    for (const part of parts) {
-      if (!isWanted(part)) continue;
-      for (const piece of this.#pieces(part, market) ?? [part]) {
-        if (!isWanted(piece)) continue;
-        const found = this.read(piece, (db) => wanted.read(db, piece).map((row) => ({ row, part: piece })), market);
-        if (found === null) archivedBeforeMs = Math.max(archivedBeforeMs ?? 0, piece.last_ms);
-        else rows = merged(rows, found, precedes).slice(0, wanted.wanted);
+      if (last !== undefined && !mayPrecede(part, last.row)) continue;
+      const pieces = part.block === null ? this.#pieces(part, market) : null;
+      if (pieces !== null && pieces[0] !== part) {
+        waiting.push(...pieces.filter(mayHave));
+        waiting.sort(order);
+        continue;
       }
+      if (!spansStart(part) && left-- === 0) {
+        const unread = part;
+        rows = rows.filter(({ row }) => !mayPrecede(unread, row));
+        return { rows, archivedBeforeMs, unread };
+      }
+      const piece = part;
+      const found = this.read(piece, (db) => wanted.read(db, piece).map((row) => ({ row, part: piece })), market);
+      if (found === null) archivedBeforeMs = Math.max(archivedBeforeMs ?? 0, piece.last_ms);
+      else rows = merged(rows, found, precedes).slice(0, wanted.wanted);
     }
-    return { rows, archivedBeforeMs };
+    return { rows, archivedBeforeMs, unread: null };
   }
 
-  /** The sum over the parts, or something above `most`; a missing file counts by the manifest. */
+  /**
+   * The sum over the parts, or something above `most`; a missing file counts as empty.
+   * @param list its account and filters
+   */
   count(
+    list: string,
     parts: readonly ArchivedPart[],
     most: number,
     count: (table: Database.Database, part: ArchivedPart) => number,
     market: number | null = null,
-  ): number {
-    let sum = 0;
+  ): ArchiveCount {
+    const cut = this.#cutCounts.get(list);
+    if (cut !== undefined) return { rows: cut, isCut: true };
+    let rows = 0;
+    let left = this.blocksOfQuery;
     for (const part of parts) {
       for (const piece of this.#pieces(part, market) ?? []) {
-        if (sum > most) return sum;
-        sum += this.read(piece, (table) => count(table, piece), market) ?? 0;
+        if (rows > most) return { rows, isCut: false };
+        if (left-- === 0) {
+          if (this.#cutCounts.size >= MOST_CUT_COUNTS) this.#cutCounts.clear();
+          this.#cutCounts.set(list, rows);
+          return { rows, isCut: true };
+        }
+        rows += this.read(piece, (table) => count(table, piece), market) ?? 0;
       }
     }
-    return sum;
+    return { rows, isCut: false };
   }
 
   /**

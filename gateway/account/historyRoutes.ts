@@ -225,10 +225,11 @@ function answerPage<T>(
   rowsOf: (rows: readonly T[]) => object,
 ): void {
   if (!result.ok) return refuse(call, { row: result.row });
-  const { rows, total, isFloor, next, archivedBeforeMs } = result.value;
-  // There are more rows, so an empty page would be a wrong answer.
-  if (isFloor && from.offset > MAX_OFFSET) {
-    refuseField(call, 'offset', 'maximum', offset, `at most ${MAX_OFFSET}`);
+  const { rows, total, isFloor, next, mostOffset, archivedBeforeMs } = result.value;
+  const most = Math.min(mostOffset ?? MAX_OFFSET, MAX_OFFSET);
+  // There may be more rows, so an empty page would be a wrong answer.
+  if (from.offset > most && (isFloor || mostOffset !== null)) {
+    refuseField(call, 'offset', 'maximum', offset, `at most ${most}`);
     return;
   }
   const cursor = list === null ? {} : { next_cursor: next === null ? null : writeCursor(list, next) };

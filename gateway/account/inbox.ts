@@ -69,8 +69,12 @@ export class Inbox {
       if (!found.ok) return found;
       if (readMarks.of(account) !== reads && tries < MOST_TRIES) continue;
       const notices = this.#notices(account);
-      const items: NotificationItem[] = [...found.value.rows];
-      for (const item of notices) if (after === null || newestFirst(after, item) < 0) items.push(item);
+      const { end, rows } = found.value;
+      const items: NotificationItem[] = [...rows];
+      for (const item of notices) {
+        const isRead = end === null || newestFirst(item, end) < 0;
+        if (isRead && (after === null || newestFirst(after, item) < 0)) items.push(item);
+      }
       items.sort(newestFirst);
       const shown = items.slice(0, limit);
       const unread = this.#unread(found.value, notices, reads, MOST_UNREAD);
@@ -78,7 +82,7 @@ export class Inbox {
         ok: true,
         value: {
           items: shown.map((item) => ({ item, readMs: readMsOf(reads, this.#originOf(item)) })),
-          next: items.length > limit ? shown.at(-1)! : null,
+          next: items.length > limit ? shown.at(-1)! : end,
           unread,
         },
       };

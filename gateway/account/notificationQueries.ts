@@ -52,6 +52,8 @@ export type NotificationsTask = {
 };
 export type FoundNotifications = {
   readonly rows: readonly Occurrence[];
+  /** Where reading ended before the list did: the rows are those before this place. Null if all were read. */
+  readonly end: NotificationPlace | null;
   readonly unread: number;
   /** The last record of each shard that this answer includes. */
   readonly heads: readonly number[];
@@ -169,10 +171,10 @@ export class NotificationQueries {
     const { createdMs: beforeMs, id: beforeId } = after ?? START;
     const bounds = { account, beforeMs, beforeId, fromMs: 0, limit };
     const live = [...this.#walks(bounds)].sort(newestFirst);
-    const rows = this.#withArchived(live, bounds);
+    const { rows, end } = this.#withArchived(live, bounds);
     const heads: number[] = [];
     for (const { shard, sequence } of this.#heads.iterate()) heads[shard] = sequence;
-    return { rows: rows.slice(0, limit), unread: this.#countUnread(account, read, mostUnread), heads };
+    return { rows: rows.slice(0, limit), end, unread: this.#countUnread(account, read, mostUnread), heads };
   }
 
   #countUnread(account: number, read: ReadThrough | null, most: number): number {
@@ -186,7 +188,7 @@ export class NotificationQueries {
     // Each scan lists unread ones first; among the read ones only records that were under way at that time can be
     // unread.
     const all = { ...bounds, limit: most + MOST_PASSED };
-    for (const { shard, shardSequence } of chained(this.#walks(all), () => this.#withArchived([], all))) {
+    for (const { shard, shardSequence } of chained(this.#walks(all), () => this.#withArchived([], all).rows)) {
       if (unread === most) break;
       if (shardSequence > (read.through[shard] ?? 0)) unread++;
     }
@@ -194,9 +196,11 @@ export class NotificationQueries {
   }
 
   /** The newest of these and of the archived orders. */
-  #withArchived(live: readonly Occurrence[], bounds: Bounds): Occurrence[] {
+  #withArchived(live: readonly Occurrence[], bounds: Bounds): Pick<FoundNotifications, 'rows' | 'end'> {
     const found = this.#archive.list<Occurrence | Key>({
       parts: this.#archive.partsOf(bounds.account),
+      order: (a, b) => b.last_ms - a.last_ms,
+      spansStart: ({ last_ms }) => last_ms >= bounds.beforeMs,
       mayHave: (part) => mayHave(part, bounds),
       live,
       wanted: bounds.limit,
@@ -210,17 +214,20 @@ export class NotificationQueries {
       mayPrecede: (part, row) => part.last_ms >= placeOf(row).createdMs,
       precedes: (a, b) => newestFirst(placeOf(a), placeOf(b)) < 0,
     });
-    return found.rows.map(({ row, part }) => ('kind' in row ? row : ofOrder(this.#orderOf(part!, row.id))));
+    const rows = found.rows.map(({ row, part }) => ('kind' in row ? row : ofOrder(this.#orderOf(part!, row.id))));
+    return { rows, end: found.unread === null ? null : { ...START, createdMs: found.unread.last_ms } };
   }
 
   #countArchived(bounds: Omit<Bounds, 'limit'>, most: number): number {
     const limit = Math.max(most, 0);
     const counts = ARCHIVED.map((walk) => `SELECT count(*) AS counted FROM (SELECT 1 ${walk} LIMIT @limit)`);
-    return this.#archive.count(this.#partsOf(bounds), most, (file, { last_id: lastId }) => {
+    const list = ['notifications', bounds.account, bounds.fromMs].join('/');
+    const { rows } = this.#archive.count(list, this.#partsOf(bounds), most, (file, { last_id: lastId }) => {
       return counts.reduce((sum, sql) => {
         return sum + prepared<[PartBounds], { counted: number }>(file, sql).get({ ...bounds, limit, lastId })!.counted;
       }, 0);
     });
+    return rows;
   }
 
   /** Those that may have an order that ended in this time. */

@@ -17,12 +17,14 @@ import {
   historyPage,
   MAX_COUNTED,
   type Position,
+  rightBefore,
   SINCE_EVER,
   START,
+  startOfMs,
   timeOfId,
 } from '../base/page.ts';
 import { MARKET } from '../markets/volumeQueries.ts';
-import { ArchivedOrders, type ArchivedPart, type FoundRows } from './archivedOrdersQueries.ts';
+import { type ArchiveCount, ArchivedOrders, type ArchivedPart, type FoundRows } from './archivedOrdersQueries.ts';
 import { LongLists } from './longLists.ts';
 import {
   type MarketOfOrder,
@@ -66,7 +68,10 @@ type Key = { readonly id: Uint8Array; readonly updated_ms?: number };
 type OrderPage = {
   readonly rows: readonly OrderRow[];
   readonly counted: number;
+  readonly isCut: boolean;
   readonly archivedBeforeMs: number | null;
+  /** If reading ended before the list did: where, and after how many rows. */
+  readonly unread: { readonly after: Position; readonly known: number } | null;
 };
 
 const EVERY = { statuses: 0xff, sides: 0xff, outcomes: 0xff, sinceMs: SINCE_EVER, firstId: new Uint8Array(0) } as const;
@@ -102,7 +107,7 @@ export class OrderLists {
     const { sort, limit, offset, sinceMs, after, ...masks } = filters;
     const { atMs: beforeMs, id: beforeId } = after ?? START;
     const span = { sinceMs, firstId: firstIdAfter(sinceMs), beforeMs, beforeId, limit: limit + 1, offset };
-    const { rows, counted, archivedBeforeMs } = this.#readPage({ account, ...masks, ...span }, sort);
+    const { rows, archivedBeforeMs, ...page } = this.#readPage({ account, ...masks, ...span }, sort);
     const show = (row: OrderRow) => ({
       record: orderRecordV2(orderFacts(row), row.updated_ms),
       group: row.order_group,
@@ -110,7 +115,7 @@ export class OrderLists {
     const positionOf = ({ id, created_ms, updated_ms }: OrderRow): Position => {
       return { atMs: sort === 'created_at' ? created_ms : updated_ms, rank: 0, id };
     };
-    return { ...historyPage(rows, { counted, limit, offset }, show, positionOf), archivedBeforeMs };
+    return { ...historyPage(rows, { ...page, limit, offset }, show, positionOf), archivedBeforeMs };
   }
 
   /** The newest orders by creation, in the first version of their record. */
@@ -123,16 +128,22 @@ export class OrderLists {
 
   #readPage(parameters: ListParameters, sort: Sort): OrderPage {
     const walks = walksOf(parameters.statuses, sort);
-    const parts = this.#archive.partsOf(parameters.account).filter((part) => ofStatuses(part, parameters) > 0);
+    const parts = this.#archive
+      .partsOf(parameters.account)
+      .filter((part) => ofStatuses(part, parameters) > 0 && isSince(part, parameters, sort));
+    let isCut = false;
     const counted = this.#long.counted(growingList(parameters, sort), () => {
       const count = this.#prepared<{ counted: number }>(orderCountSql(walks));
       const live = count.get({ ...parameters, beforeMs: START.atMs, beforeId: START.id })!.counted;
-      return live + this.#countArchived(parts, parameters, sort, MAX_COUNTED - live);
+      const inFiles = this.#countArchived(parts, parameters, sort, MAX_COUNTED - live);
+      isCut = inFiles.isCut;
+      return live + inFiles.rows;
     });
-    if (parameters.offset >= counted) return { rows: [], counted, archivedBeforeMs: null };
+    if (parameters.offset >= counted && !isCut)
+      return { rows: [], counted, isCut, archivedBeforeMs: null, unread: null };
     const isMany = sort === 'created_at' && counted > MAX_COUNTED && walks[0] !== BY_CREATION;
     const walked = isMany ? [`${BY_CREATION} AND (@statuses >> status) & 1`] : walks;
-    return { ...this.#rows(parameters, sort, walked, parts), counted };
+    return { ...this.#rows(parameters, sort, walked, parts), counted, isCut };
   }
 
   /** @param parts of the archive that may have rows of the list */
@@ -141,16 +152,20 @@ export class OrderLists {
     sort: Sort,
     walks: readonly string[],
     parts: readonly ArchivedPart[],
-  ): Omit<OrderPage, 'counted'> {
+  ): Omit<OrderPage, 'counted' | 'isCut'> {
     if (parts.length === 0) {
-      return { rows: this.#prepared<OrderRow>(orderPageSql(walks, sort)).all(parameters), archivedBeforeMs: null };
+      const rows = this.#prepared<OrderRow>(orderPageSql(walks, sort)).all(parameters);
+      return { rows, archivedBeforeMs: null, unread: null };
     }
     const { offset, limit } = parameters;
     const found = this.#keys({ ...parameters, offset: 0, limit: offset + limit }, sort, walks, parts);
     const rows = found.rows.slice(offset).map(({ row, part }) => {
       return this.#archive.order<OwnRow, MarketOfOrder>(part, ORDER.sql, MARKET.sql, row.id);
     });
-    return { rows, archivedBeforeMs: found.archivedBeforeMs };
+    const { archivedBeforeMs, unread } = found;
+    if (unread === null) return { rows, archivedBeforeMs, unread };
+    const after = sort === 'created_at' ? rightBefore(unread.last_id) : startOfMs(unread.last_ms);
+    return { rows, archivedBeforeMs, unread: { after, known: found.rows.length } };
   }
 
   #keys(
@@ -163,11 +178,16 @@ export class OrderLists {
     const isByCreation = sort === 'created_at';
     // A part of another time has no row of the page.
     const inTime = (part: ArchivedPart) => {
-      return isByCreation ? Buffer.compare(part.first_id, beforeId) < 0 : timeOfId(part.first_id) <= beforeMs;
+      const isBefore = isByCreation ? Buffer.compare(part.first_id, beforeId) < 0 : timeOfId(part.first_id) <= beforeMs;
+      return isBefore && isSince(part, parameters, sort);
     };
     const sql = orderKeysSql(archivedWalks(parameters.statuses, sort), sort);
     return this.#archive.list<Key>({
       parts,
+      order: (a, b) => (isByCreation ? Buffer.compare(b.last_id, a.last_id) : b.last_ms - a.last_ms),
+      spansStart: (part) => {
+        return isByCreation ? Buffer.compare(part.last_id, beforeId) >= 0 : part.last_ms >= beforeMs;
+      },
       mayHave: inTime,
       live: this.#prepared<Key>(orderKeysSql(walks, sort)).all(parameters),
       wanted: limit,
@@ -184,16 +204,17 @@ export class OrderLists {
     });
   }
 
-  #countArchived(parts: readonly ArchivedPart[], parameters: ListParameters, sort: Sort, most: number): number {
+  #countArchived(parts: readonly ArchivedPart[], parameters: ListParameters, sort: Sort, most: number): ArchiveCount {
     const { statuses, sides, outcomes, sinceMs } = parameters;
     if ((sides & outcomes & TWO) === TWO && sinceMs === SINCE_EVER) {
-      return parts.reduce((sum, part) => sum + ofStatuses(part, parameters), 0);
+      return { rows: parts.reduce((sum, part) => sum + ofStatuses(part, parameters), 0), isCut: false };
     }
     const sql = orderCountSql(archivedWalks(statuses, sort));
     const all = { ...parameters, beforeMs: START.atMs, beforeId: START.id };
-    return this.#archive.count(parts, most, (file, { last_id: lastId }) => {
+    return this.#archive.count(nameOf(parameters, sort), parts, most, (file, part) => {
+      if (!isSince(part, parameters, sort)) return 0;
       const count = prepared<[ListParameters & { lastId: Uint8Array }], { counted: number }>(file, sql);
-      return count.get({ ...all, lastId })!.counted;
+      return count.get({ ...all, lastId: part.last_id })!.counted;
     });
   }
 
@@ -204,10 +225,19 @@ export class OrderLists {
 }
 
 /** The name of a list that only grows; null if orders leave it when they end. */
-function growingList({ account, statuses, sides, outcomes, sinceMs }: ListParameters, sort: Sort): string | null {
-  const wanted = statuses & ALL_STATUSES;
+function growingList(parameters: ListParameters, sort: Sort): string | null {
+  const wanted = parameters.statuses & ALL_STATUSES;
   if (wanted !== ALL_STATUSES && (wanted & OPEN_STATUSES) !== 0) return null;
-  return [account, wanted, sides & TWO, outcomes & TWO, sort, sinceMs].join('/');
+  return nameOf(parameters, sort);
+}
+
+function nameOf({ account, statuses, sides, outcomes, sinceMs }: ListParameters, sort: Sort): string {
+  return [account, statuses & ALL_STATUSES, sides & TWO, outcomes & TWO, sort, sinceMs].join('/');
+}
+
+/** False if each order of the part is older than the list. */
+function isSince(part: ArchivedPart, { sinceMs, firstId }: ListParameters, sort: Sort): boolean {
+  return sort === 'created_at' ? Buffer.compare(part.last_id, firstId) >= 0 : part.last_ms > sinceMs;
 }
 
 /** The scans that together find the orders with these statuses, each order once. */

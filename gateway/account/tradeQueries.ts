@@ -11,6 +11,7 @@ import { ownTicks } from '../../shared/base/orderMath.ts';
 import { tickToPrice8 } from '../../shared/base/units.ts';
 import { BETWEEN_TWO } from '../../shared/tables/trades.ts';
 import {
+  EMPTY_HISTORY,
   fillIdsSince,
   firstIdAfter,
   type HistoryPage,
@@ -161,7 +162,7 @@ export class TradeQueries {
   #page<T>(account: number, filters: TradeFilters, show: Show<T>): HistoryPage<T> {
     const { limit, offset, takerSides, sinceMicros, after } = filters;
     const filter = this.#market(filters.market);
-    if (filter === undefined) return { total: 0, isFloor: false, rows: [], next: null, archivedBeforeMs: null };
+    if (filter === undefined) return EMPTY_HISTORY;
     const { market, opened_ms } = filter;
     const ids = fillIdsSince(sinceMicros);
     const opened = firstIdAfter(opened_ms - 1);

@@ -14,10 +14,18 @@ export type Page<T> = {
 
 /** A part of an account's past. */
 export type HistoryPage<T> = Page<T> & {
-  /** The position of its last row; null if the list ends there. */
+  /** Where the next page starts: after its last row, or where reading ended; null if the list ends there. */
   readonly next: Position | null;
+  /** The number of rows before the place where reading ended: what a larger offset skips is unknown. Null: none is. */
+  readonly mostOffset: number | null;
   /** Rows that are older may be missing, because a file of the archive is; null: none is. */
   readonly archivedBeforeMs: number | null;
+};
+
+/** Of a list that has no rows. */
+export const EMPTY_HISTORY: HistoryPage<never> = {
+  ...{ total: 0, isFloor: false, rows: [] },
+  ...{ next: null, mostOffset: null, archivedBeforeMs: null },
 };
 
 /** A row's position in the order of its list: newest first, rows of one millisecond by rank, then by id. */
@@ -45,24 +53,50 @@ export const START: Position = {
   id: new Uint8Array(UUID_BYTES).fill(0xff),
 };
 
-/** @param counted at most MAX_COUNTED + 1 */
-export function pageOf<T>(rows: readonly T[], counted: number, offset: number): Page<T> {
-  const isFloor = counted > MAX_COUNTED;
+/** @param counted at most MAX_COUNTED + 1 @param isCut true if counting ended before that, and before the list */
+export function pageOf<T>(rows: readonly T[], counted: number, offset: number, isCut = false): Page<T> {
+  const isFloor = isCut || counted > MAX_COUNTED;
   // A page beyond the counted part shows rows that exist.
-  const total = isFloor ? Math.max(MAX_COUNTED, rows.length === 0 ? 0 : offset + rows.length) : counted;
+  const least = Math.min(counted, MAX_COUNTED);
+  const total = isFloor ? Math.max(least, rows.length === 0 ? 0 : offset + rows.length) : counted;
   return { total, isFloor, rows };
 }
+
+type PageBounds = {
+  readonly counted: number;
+  readonly isCut?: boolean;
+  readonly limit: number;
+  readonly offset: number;
+  /** If reading ended before the list did: where, and after how many rows. */
+  readonly unread?: { readonly after: Position; readonly known: number } | null;
+};
 
 /** Returns a page of an account's past. @param found one row more than the page shows, if the list has it */
 export function historyPage<R, T>(
   found: readonly R[],
-  { counted, limit, offset }: { readonly counted: number; readonly limit: number; readonly offset: number },
+  { counted, isCut = false, limit, offset, unread = null }: PageBounds,
   show: (row: R) => T,
   positionOf: (row: R) => Position,
 ): HistoryPage<T> {
   const shown = found.slice(0, limit);
-  const next = found.length > limit ? positionOf(shown.at(-1)!) : null;
-  return { ...pageOf(shown.map(show), counted, offset), next, archivedBeforeMs: null };
+  const next = found.length > limit ? positionOf(shown.at(-1)!) : (unread?.after ?? null);
+  const mostOffset = unread?.known ?? null;
+  return { ...pageOf(shown.map(show), counted, offset, isCut), next, mostOffset, archivedBeforeMs: null };
+}
+
+/** The position before every row of this millisecond and of earlier ones. */
+export function startOfMs(atMs: number): Position {
+  return { ...START, atMs };
+}
+
+/** The position in a list by creation right before the row with this id. */
+export function rightBefore(id: Uint8Array): Position {
+  const next = Uint8Array.from(id);
+  let at = next.length - 1;
+  while (at >= 0 && next[at] === 0xff) next[at--] = 0;
+  if (at < 0) return START;
+  next[at] += 1;
+  return { atMs: timeOfId(next), rank: 0, id: next };
 }
 
 /**

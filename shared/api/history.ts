@@ -32,7 +32,9 @@ export type UserOrder = FromSchema<typeof USER_ORDER>;
 
 const PAGE = { total: COUNT, limit: COUNT, offset: COUNT } as const;
 const CURSOR = { type: 'string', examples: ['AgABm3Qh0AABm3Qh0ABwAIEAAAAAAAAH'] } as const;
-const NEXT = { next_cursor: described(orNull(CURSOR), 'Null on the last page.') } as const;
+const NEXT = {
+  next_cursor: described(orNull(CURSOR), 'Null on the last page; another page may have fewer rows than its limit.'),
+} as const;
 export type Page = {
   total: number;
   limit: number;

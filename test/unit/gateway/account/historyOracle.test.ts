@@ -5,6 +5,7 @@ import { after, test } from 'node:test';
 import Database from 'better-sqlite3';
 import { WORD_SHIFT } from '../../../../engine/book/orders.ts';
 import { Projector } from '../../../../engine/projector/projector.ts';
+import { ArchivedOrders } from '../../../../gateway/account/archivedOrdersQueries.ts';
 import { NEVER_FILLED } from '../../../../shared/tables/orders.ts';
 import { Progress } from '../../../../shared/wire/progress.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
@@ -34,10 +35,12 @@ const HALF_LEFT = `
     SELECT 1 FROM orders WHERE account = left_account AND ${NEVER_FILLED} AND id > left_id AND id <= last_id)`;
 
 /** `archived`: the orders in files, the files, and those that orders are leaving for. */
-const { oracle, reader, archived } = history();
+const { oracle, reader, archived, archive } = history();
 
 /** Random trading, with amends and single cancels; the projector sees and archives a random part at a time. */
-function history(): { oracle: HistoryOracle; reader: HistoryReader; archived: number[] } {
+type History = { oracle: HistoryOracle; reader: HistoryReader; archived: number[]; archive: ArchivedOrders };
+
+function history(): History {
   const shard = new JournaledShard(seed);
   shard.extend = (_account, order) => (order % 4 === 0 ? { clientId: `order ${order}` } : {});
   const readDbPath = join(temporaryDirectory(), 'read.db');
@@ -64,7 +67,8 @@ function history(): { oracle: HistoryOracle; reader: HistoryReader; archived: nu
   const archived = ['sum(orders)', 'count(*)', 'sum(left_account IS NOT NULL)'].map((what) => {
     return db.prepare<[], number>(`SELECT ${what} FROM archived_files`).pluck().get()!;
   });
-  return { oracle: new HistoryOracle(shard.file.journalPath), reader: new HistoryReader(db), archived };
+  const archive = ArchivedOrders.of(db);
+  return { oracle: new HistoryOracle(shard.file.journalPath), reader: new HistoryReader(db), archived, archive };
 }
 
 /** Replaces or cancels some of the open orders, all in one millisecond. */
@@ -118,39 +122,38 @@ function someMs(rows: readonly Sorted[]): number {
   return rows.length === 0 ? 0 : pick(rows).atMs - random.below(2);
 }
 
+type Question = { readonly path: string; readonly member: string; readonly expected: readonly Sorted[] };
+
+function aboutOrders(account: number): Question {
+  const sort = pick(['created_at', 'updated_at'] as const);
+  const every = oracle.orderRows(account, sort);
+  const statuses = STATUSES.filter(() => random.below(2) === 0);
+  const side = pick([null, 'BUY', 'SELL']);
+  const outcome = pick([null, 0, 1]);
+  const sinceMs = random.below(3) === 0 ? someMs(every) : null;
+  const hasStatus = (order: OracleOrder): boolean => {
+    const status = statusOf(order);
+    return statuses.length === 0 || statuses.includes(status) || (status.startsWith('p') && statuses.includes('open'));
+  };
+  const expected = every
+    .filter(({ order }) => hasStatus(order) && (side === null || order.side === side))
+    .filter(({ order, atMs }) => (outcome ?? order.outcome) === order.outcome && (sinceMs === null || atMs >= sinceMs));
+  const filters = [
+    `sort=${sort}`,
+    ...(statuses.length === 0 ? [] : [`status=${statuses.join()}`]),
+    ...(side === null ? [] : [`side=${side}`]),
+    ...(outcome === null ? [] : [`outcome=${outcome}`]),
+    ...(sinceMs === null ? [] : [`since=${new Date(sinceMs).toISOString()}`]),
+  ];
+  const path = `/v1/user/orders/v2?${filters.map((filter) => `${filter}&`).join('')}`;
+  return { path, member: 'orders', expected };
+}
+
 test(`orders are those of the engine's events, under all filters and in both orders (seed ${seed})`, async () => {
   for (let i = 0; i < QUESTIONS; i++) {
     const account = pick(ACCOUNTS);
-    const sort = pick(['created_at', 'updated_at'] as const);
-    const every = oracle.orderRows(account, sort);
-    const statuses = STATUSES.filter(() => random.below(2) === 0);
-    const side = pick([null, 'BUY', 'SELL']);
-    const outcome = pick([null, 0, 1]);
-    const sinceMs = random.below(3) === 0 ? someMs(every) : null;
-    const hasStatus = (order: OracleOrder): boolean => {
-      const status = statusOf(order);
-      return (
-        statuses.length === 0 || statuses.includes(status) || (status.startsWith('p') && statuses.includes('open'))
-      );
-    };
-    const expected = every
-      .filter(({ order }) => hasStatus(order) && (side === null || order.side === side))
-      .filter(
-        ({ order, atMs }) => (outcome ?? order.outcome) === order.outcome && (sinceMs === null || atMs >= sinceMs),
-      );
-    const filters = [
-      `sort=${sort}`,
-      ...(statuses.length === 0 ? [] : [`status=${statuses.join()}`]),
-      ...(side === null ? [] : [`side=${side}`]),
-      ...(outcome === null ? [] : [`outcome=${outcome}`]),
-      ...(sinceMs === null ? [] : [`since=${new Date(sinceMs).toISOString()}`]),
-    ];
-    await assertList(
-      account,
-      `/v1/user/orders/v2?${filters.map((filter) => `${filter}&`).join('')}`,
-      'orders',
-      expected,
-    );
+    const { path, member, expected } = aboutOrders(account);
+    await assertList(account, path, member, expected);
   }
 });
 
@@ -182,21 +185,68 @@ test(`trades are those of the engine's events, as each party and in both version
   }
 });
 
+function aboutActivity(account: number): Question {
+  const type = pick([null, 'placed', 'fill', 'cancelled', 'expired']);
+  const market = pick([null, 0, 1, 2]);
+  const expected = oracle
+    .activityRows(account)
+    .filter(({ row }) => type === null || row['type'] === type)
+    .filter(({ row }) => market === null || row['market_id'] === oracle.marketId(market));
+  const ofMarket = market === null ? '' : `market_id=${oracle.marketId(market)}&`;
+  const ofType = type === null ? '' : `type=${type}&`;
+  return { path: `/v1/user/activity?${ofType}${ofMarket}`, member: 'activity', expected };
+}
+
 test(`activity is what the engine's events did to the orders of the account (seed ${seed})`, async () => {
   for (let i = 0; i < QUESTIONS; i++) {
     const account = pick(ACCOUNTS);
-    const type = pick([null, 'placed', 'fill', 'cancelled', 'expired']);
-    const market = pick([null, 0, 1, 2]);
-    const expected = oracle
-      .activityRows(account)
-      .filter(({ row }) => type === null || row['type'] === type)
-      .filter(({ row }) => market === null || row['market_id'] === oracle.marketId(market));
-    const ofMarket = market === null ? '' : `market_id=${oracle.marketId(market)}&`;
-    const ofType = type === null ? '' : `type=${type}&`;
-    await assertList(account, `/v1/user/activity?${ofType}${ofMarket}`, 'activity', expected);
+    const { path, member, expected } = aboutActivity(account);
+    await assertList(account, path, member, expected);
     const rows = sorted(oracle.activityRows(account)).map(({ row }) => row['id']);
     assert.equal(new Set(rows).size, rows.length, 'no id twice');
   }
+});
+
+test(`pages that read few blocks of the archive are short, and skip and repeat nothing (seed ${seed})`, async () => {
+  let [cut, estimates, refused] = [0, 0, 0];
+  const usual = archive.blocksOfQuery;
+  for (let i = 0; i < QUESTIONS; i++) {
+    archive.blocksOfQuery = 1 + random.below(3);
+    const account = pick(ACCOUNTS);
+    const { path, member, expected } = pick([aboutOrders, aboutActivity])(account);
+    const rows = page(sorted(expected), 0, expected.length);
+    const [limit, offset] = [1 + random.below(40), random.below(rows.length + 3)];
+    const context = `seed ${seed}, account ${account}, ${path}limit=${limit}, ${archive.blocksOfQuery} blocks`;
+    const all = await reader.all(account, `${path}limit=${limit}`, member);
+    assert.deepEqual(all.rows, rows, context);
+    assert.deepEqual(all.first[member], rows.slice(0, all.first[member].length), context);
+    if (all.first[member].length < Math.min(limit, rows.length)) cut++;
+    if (all.first.count_is_estimate) estimates++;
+    else assert.equal(all.first.total, rows.length, context);
+    assert.ok(all.first.total <= rows.length, context);
+    const { status, body } = await reader.get(account, `${path}limit=${limit}&offset=${offset}`);
+    if (status === 400) {
+      refused++;
+      continue;
+    }
+    assert.deepEqual(body[member], rows.slice(offset, offset + body[member].length), context);
+    const isShort = body[member].length < limit && offset + body[member].length < rows.length;
+    assert.ok(!isShort || body.next_cursor !== null, context);
+  }
+  archive.blocksOfQuery = usual;
+  assert.ok(
+    cut > 3 && estimates > 3 && refused > 3,
+    `seed ${seed}: ${cut} cut, ${estimates} estimates, ${refused} refused`,
+  );
+});
+
+test('a page of no rows reads no file', () => {
+  const parts = ACCOUNTS.flatMap((account) => archive.partsOf(account));
+  const found = archive.list<{ id: Uint8Array }>({
+    ...{ parts, live: [], wanted: 0, read: () => assert.fail('a file is read') },
+    ...{ order: () => 0, spansStart: () => false, mayPrecede: () => true, precedes: () => true },
+  });
+  assert.deepEqual([parts.length > 0, found.rows, found.unread], [true, [], null]);
 });
 
 test(`the first version of the list of orders is the newest hundred (seed ${seed})`, async () => {

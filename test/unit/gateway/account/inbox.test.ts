@@ -6,7 +6,11 @@ import Database from 'better-sqlite3';
 import { Accounts } from '../../../../gateway/account/accounts.ts';
 import { Inbox } from '../../../../gateway/account/inbox.ts';
 import { Notices } from '../../../../gateway/account/noticesStore.ts';
-import { NotificationQueries } from '../../../../gateway/account/notificationQueries.ts';
+import {
+  type NotificationPlace,
+  NotificationQueries,
+  type NotificationsTask,
+} from '../../../../gateway/account/notificationQueries.ts';
 import { ReadMarks } from '../../../../gateway/account/readMarksStore.ts';
 import { openControlDatabase } from '../../../../gateway/base/database.ts';
 import { CLOSE_REASON, ORDER_STATUS } from '../../../../shared/base/codes.ts';
@@ -42,6 +46,8 @@ class Scene {
   readonly inbox: Inbox;
   isBusy = false;
   questions = 0;
+  /** Where reading the archive ends early, by the start of the page. */
+  ends: (after: NotificationPlace | null) => NotificationPlace | null = () => null;
   /** Between a question and its answer. */
   whileAsked: () => void = () => {};
   readonly #sequences: number[] = new Array(SHARDS).fill(0);
@@ -65,7 +71,8 @@ class Scene {
     const ask = async (account: number, name: string, task: never) => {
       this.questions++;
       await null;
-      const value = name === 'notifications' ? queries.page(task) : queries.one(account, (task as { id: never }).id);
+      const page = () => ({ ...queries.page(task), end: this.ends((task as NotificationsTask).after) });
+      const value = name === 'notifications' ? page() : queries.one(account, (task as { id: never }).id);
       this.whileAsked();
       return this.isBusy ? { ok: false, row: ERRORS.ENGINE_BUSY } : { ok: true, value };
     };
@@ -193,4 +200,25 @@ test('a read model that is late marks nothing, and the next request has its turn
   assert.deepEqual(await scene.inbox.unreadCount(ACCOUNT), busy);
   scene.isBusy = false;
   assert.equal(await scene.markAll(), 1);
+});
+
+test('RULES.md 14.62: a page that ends early has nothing from behind its end, where the next one starts', async (t) => {
+  const scene = new Scene(t);
+  for (const atMs of [T0 - 20, T0 - 10]) scene.notices.add(ACCOUNT, 'security', 'A title', 'A body', atMs);
+  const end = { createdMs: T0 - 15, id: new Uint8Array(16).fill(0xff) };
+  scene.ends = (after) => (after === null ? end : null);
+  const first = await scene.inbox.page(ACCOUNT, null, 5);
+  assert.ok(first.ok);
+  assert.deepEqual(
+    first.value.items.map(({ item }) => item.createdMs),
+    [T0 - 10],
+  );
+  assert.deepEqual(first.value.next, end);
+  const second = await scene.inbox.page(ACCOUNT, first.value.next, 5);
+  assert.ok(second.ok);
+  assert.deepEqual(
+    second.value.items.map(({ item }) => item.createdMs),
+    [T0 - 20],
+  );
+  assert.equal(second.value.next, null);
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import Database from 'better-sqlite3';
 import { OrderArchive } from '../../../../engine/projector/orderArchive.ts';
+import { ArchivedOrders } from '../../../../gateway/account/archivedOrdersQueries.ts';
 import {
   type NotificationPlace,
   NotificationQueries,
@@ -169,6 +170,27 @@ test(`RULES.md 14.62: pages of any length are the list, without a gap and withou
     }
     assert.deepEqual(ids, idsOf(ofAccount(account)), `${limit} a page`);
   }
+});
+
+test(`RULES.md 14.62: pages that read few blocks of the archive are short and complete (seed ${seed})`, () => {
+  const archive = ArchivedOrders.of(db);
+  const usual = archive.blocksOfQuery;
+  archive.blocksOfQuery = 2;
+  let short = 0;
+  for (const limit of [1, 7, 100]) {
+    const account = 1 + below(ACCOUNTS);
+    const ids: string[] = [];
+    for (let after: NotificationPlace | null = null; ; ) {
+      const { rows, end } = queries.page({ ...ALL, account, after, limit, mostUnread: 0 });
+      ids.push(...idsOf(rows));
+      if (rows.length < limit && end === null) break;
+      if (rows.length < limit) short++;
+      after = rows.length < limit ? end : rows.at(-1)!;
+    }
+    assert.deepEqual(ids, idsOf(ofAccount(account)), `${limit} a page`);
+  }
+  archive.blocksOfQuery = usual;
+  assert.ok(short > 3, `${short} short pages`);
 });
 
 test('RULES.md 14.64: unread notifications are those after the sequences of a mark, counted up to a bound', () => {

@@ -54,7 +54,7 @@ class UserOrders:
     limit: int
     offset: int
     next_cursor: str | None
-    """Null on the last page."""
+    """Null on the last page; another page may have fewer rows than its limit."""
     count_is_estimate: bool | None = None
     """True: there are at least `total`."""
     archived_before: datetime | None = None
@@ -102,7 +102,7 @@ class UserTrades:
     limit: int
     offset: int
     next_cursor: str | None
-    """Null on the last page."""
+    """Null on the last page; another page may have fewer rows than its limit."""
     count_is_estimate: bool | None = None
     """True: there are at least `total`."""
 
@@ -157,7 +157,7 @@ class UserActivity:
     limit: int
     offset: int
     next_cursor: str | None
-    """Null on the last page."""
+    """Null on the last page; another page may have fewer rows than its limit."""
     count_is_estimate: bool | None = None
     """True: there are at least `total`."""
     archived_before: datetime | None = None
