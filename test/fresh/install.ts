@@ -91,7 +91,7 @@ for (const machine of MACHINES) {
       if (server.exitCode === null && server.signalCode === null) process.kill(-server.pid!, signal);
     };
     t.after(() => stop('SIGKILL'));
-    // The market of the README: others have coarser ticks, and which one is first in a list depends on the demo's trades.
+    // The market of the README: others have coarser ticks, and the first one of a list depends on the demo's trades.
     const market = run('npx', 'pmx', 'markets', 'search', 'governing coalition', '--ids').trim();
     const printed = run('npx', 'pmx', 'place', market, '--side', 'buy', '--price', '0.55', '--size', '10');
     assert.match(printed, /^status {6}\w+$/m);
