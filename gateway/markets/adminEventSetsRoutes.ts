@@ -3,7 +3,6 @@ import { APPROVAL } from '../../shared/api/approvals.ts';
 import {
   EVENT_SET,
   NEW_EVENT_SET,
-  type NewEventSet,
   RESERVED_SLUG,
   SET_CANCELLATION,
   SET_RESOLUTION,
@@ -20,13 +19,13 @@ import { ok, refuse } from '../http/respond.ts';
 import { type CallOf, type Route, route } from '../http/route.ts';
 import { type ApprovalDeps, waitsForSecond } from '../http/secondOperator.ts';
 import type { RouteSpec } from '../http/spec.ts';
-import type { Catalog, EventEntry, MarketEntry, NewMarket } from './catalog.ts';
+import type { Catalog, EventEntry, MarketEntry } from './catalog.ts';
 import { eventOf } from './eventJson.ts';
 import type { EventSetCommands } from './eventSetCommands.ts';
 import { isSet } from './eventSets.ts';
 import { completeEventDetails, toSlug } from './marketDetails.ts';
 import type { MarketResponses } from './marketJson.ts';
-import { invalidField, readNewMarket } from './newMarket.ts';
+import { invalidField, readNewMembers } from './newMarket.ts';
 
 type AdminEventSetDeps = ApprovalDeps & {
   readonly catalog: Catalog;
@@ -99,7 +98,8 @@ export function adminEventSetRoutes(deps: AdminEventSetDeps): Route[] {
 
 async function create(call: CallOf<typeof CREATE>, deps: AdminEventSetDeps): Promise<void> {
   const { clock, eventSets, responses } = deps;
-  const read = readMarkets(call.body, clock.nowMs(), deps.defaultFeeBps);
+  const { event, markets, ...terms } = call.body;
+  const read = readNewMembers(event, terms, markets, { nowMs: clock.nowMs(), defaultFeeBps: deps.defaultFeeBps });
   if ('refusal' in read) return refuse(call, read.refusal);
   const { slug = toSlug(call.body.event.title), ...details } = call.body.event;
   if (slug === '' || slug === RESERVED_SLUG)
@@ -107,25 +107,6 @@ async function create(call: CallOf<typeof CREATE>, deps: AdminEventSetDeps): Pro
   const opened = await eventSets.open(slug, completeEventDetails(details, clock.nowMs()), read.markets);
   if ('refusal' in opened) refuse(call, opened.refusal);
   else ok(call, shown(opened.event, opened.event.markets, responses), 201);
-}
-
-function readMarkets(
-  body: NewEventSet,
-  nowMs: number,
-  defaultFeeBps: number,
-): { readonly markets: NewMarket[] } | { readonly refusal: Refusal } {
-  const { category = 'Other', description: ofEvent } = body.event;
-  const { trading_ends_at } = body;
-  const optional = ['trading_starts_at', 'fee_bps', 'ticks_per_unit', 'min_order_size_atomic'] as const;
-  const given = Object.fromEntries(optional.filter((name) => name in body).map((name) => [name, body[name]]));
-  const terms = { trading_ends_at, ...given };
-  const markets: NewMarket[] = [];
-  for (const { title, subtitle = '', description = ofEvent ?? title } of body.markets) {
-    const read = readNewMarket({ ...terms, title, subtitle, description, category }, null, { nowMs, defaultFeeBps });
-    if ('refusal' in read) return read;
-    markets.push(read.market);
-  }
-  return { markets };
 }
 
 function readPayouts(

@@ -1,8 +1,8 @@
 /**
- * Imports lines of a catalogue (RULES.md 9.40): each creates or changes an event or a market, or equals the present
- * state. Lines are independent: one that fails does not stop the others. The thread is blocked for less than a
- * millisecond at a time; lines are executed in groups, whose markets share the syncs of control.db and the journals.
- * Owner: the gateway thread.
+ * Imports lines of a catalogue (RULES.md 9.40): each creates or changes an event or a market, creates an event set, or
+ * equals the present state. Lines are independent: one that fails does not stop the others. The thread is blocked for
+ * less than a millisecond at a time; lines are executed in groups, whose markets share the syncs of control.db and the
+ * journals. Owner: the gateway thread.
  *
  * Invariants:
  *   IMPORT-1  One import at a time: no other import runs between the look-up of a key and the resulting change.
@@ -18,6 +18,7 @@ import {
   type MarketFields,
   REQUIRED_OF_EVENT,
   REQUIRED_OF_MARKET,
+  type SetFields,
 } from '../../shared/api/catalogue.ts';
 import type { NewMarket as GivenMarket } from '../../shared/api/markets.ts';
 import type { Clock } from '../../shared/base/clock.ts';
@@ -25,12 +26,14 @@ import { ERRORS } from '../../shared/base/errors.ts';
 import type { Administrator } from '../base/principal.ts';
 import type { Refusal } from '../base/refusal.ts';
 import { errorFields } from '../http/respond.ts';
-import type { Catalog, MarketEntry, NewMarket } from './catalog.ts';
+import type { Catalog, EventEntry, MarketEntry, NewMarket } from './catalog.ts';
 import { changeOfEvent, changeOfMarket, type PresentTerms } from './catalogueChanges.ts';
 import { idOfProvided, isBlank, linesOf, parseLine } from './catalogueLines.ts';
+import type { EventSetCommands } from './eventSetCommands.ts';
+import { isSet } from './eventSets.ts';
 import type { MarketChange, MarketCommands } from './marketCommands.ts';
 import { completeEventDetails } from './marketDetails.ts';
-import { invalidField, readNewMarket } from './newMarket.ts';
+import { invalidField, readNewMarket, readNewMembers } from './newMarket.ts';
 import { type ReliedTerms, refuseAlone, type SecondOperator, type TermsChange } from './reliedTerms.ts';
 
 type States = {
@@ -45,6 +48,7 @@ type CatalogueImportDeps = {
   readonly catalog: Catalog;
   readonly states: States;
   readonly marketCommands: Pick<MarketCommands, 'openMany' | 'change'>;
+  readonly eventSets: Pick<EventSetCommands, 'open'>;
   readonly terms: Pick<ReliedTerms, 'ofMarket' | 'ofEvent' | 'noteAlone'>;
   readonly fourEyes: SecondOperator;
   /** Checkpoints the write-ahead log of control.db if it has become long. */
@@ -129,7 +133,9 @@ class ImportRun {
         ? parsed.refusal
         : 'event' in parsed
           ? this.#event(parsed.event, report)
-          : await this.#market(parsed.market, report);
+          : 'set' in parsed
+            ? await this.#set(parsed.set, report)
+            : await this.#market(parsed.market, report);
     if (refusal !== null) fail(report, refusal);
   }
 
@@ -141,7 +147,7 @@ class ImportRun {
     const nowMs = clock.nowMs();
     const event = catalog.eventBySlug(slug);
     if (winners !== event?.details.winners && winners !== undefined)
-      return invalidField('event.winners', 'left out: an event set is made with all of its markets');
+      return invalidField('event.winners', 'left out: an event set is made by a line "event_set"');
     if (event === undefined) {
       const id = givenId?.toLowerCase();
       const missing = REQUIRED_OF_EVENT.find((name) => fields[name] === undefined);
@@ -163,6 +169,42 @@ class ImportRun {
     if (terms !== null) this.#deps.terms.noteAlone(this.#administrator, { event_id: event.id }, terms);
     report.result = 'updated';
     return null;
+  }
+
+  /** A set is made as a whole; once it is known, its line changes nothing. */
+  async #set(fields: SetFields, report: Report): Promise<Refusal | null> {
+    const { catalog, clock, defaultFeeBps, eventSets } = this.#deps;
+    const { id, slug, title, category = 'Other', markets, ...terms } = fields;
+    report.kind = 'event_set';
+    report.slug = slug;
+    await this.#carryOut();
+    const known = catalog.eventBySlug(slug);
+    if (known !== undefined) {
+      report.id = known.id;
+      return isSame(known, fields) ? await this.#openMissing(known, report) : OTHER_SET;
+    }
+    const nowMs = clock.nowMs();
+    const read = readNewMembers({ category }, terms, markets, { nowMs, defaultFeeBps });
+    if ('refusal' in read) return read.refusal;
+    const opened = await eventSets.open(
+      slug,
+      completeEventDetails({ title, category }, nowMs),
+      read.markets,
+      id?.toLowerCase(),
+    );
+    if ('refusal' in opened) return opened.refusal;
+    report.id = opened.event.id;
+    report.result = 'created';
+    return null;
+  }
+
+  /** Completes a set whose shard was away when it was made. */
+  async #openMissing({ markets }: EventEntry, report: Report): Promise<Refusal | null> {
+    const missing = markets.filter(({ index }) => !this.#deps.states.has(index));
+    if (missing.length === 0) return null;
+    report.result = 'created';
+    const opened = await this.#deps.marketCommands.openMany(missing);
+    return opened.flatMap((each) => ('refusal' in each ? each.refusal : []))[0] ?? null;
   }
 
   async #market(fields: MarketFields, report: Report): Promise<Refusal | null> {
@@ -271,7 +313,20 @@ class ImportRun {
   }
 }
 
+const OTHER_SET: Refusal = {
+  row: ERRORS.CONFLICT,
+  message: 'slug is used by an event that is no set, or one with other markets',
+};
 const USED_ID: Refusal = { row: ERRORS.CONFLICT, message: 'id is used by another event' };
+
+/** True for a set with these markets, by their ids, or by their titles where the line has no ids. */
+function isSame(event: EventEntry, { markets }: SetFields): boolean {
+  if (!isSet(event) || event.markets.length !== markets.length) return false;
+  return markets.every(({ id, title }, place) => {
+    const known = event.markets[place];
+    return id === undefined ? known.details.title === title : known.id === id.toLowerCase();
+  });
+}
 
 /** The key of the market, or null when the line has none. */
 function idOf({ id, external_source = 'native', external_event_id }: MarketFields): string | null {

@@ -6,6 +6,7 @@ import {
   type EventFields,
   MAX_IMPORT_LINES,
   type MarketFields,
+  type SetFields,
 } from '../../shared/api/catalogue.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import { bytesToUuid } from '../../shared/base/hex.ts';
@@ -14,7 +15,11 @@ import { MAX_BODY_BYTES, parseStrictJson } from '../http/body.ts';
 import { type BodyCheck, compileBody } from '../http/validate.ts';
 
 type RawLine = { readonly number: number; readonly bytes: Buffer };
-type ParsedLine = { readonly event: EventFields } | { readonly market: MarketFields } | { readonly refusal: Refusal };
+type ParsedLine =
+  | { readonly event: EventFields }
+  | { readonly set: SetFields }
+  | { readonly market: MarketFields }
+  | { readonly refusal: Refusal };
 
 const NEWLINE = 0x0a;
 /** White space in JSON. */
@@ -51,7 +56,7 @@ export function isBlank(bytes: Buffer): boolean {
   return bytes.length <= MAX_BODY_BYTES && BLANK.test(bytes.toString('latin1'));
 }
 
-/** A line is one JSON object, under the rules of any other body (RULES.md 6.4), that holds an event or a market. */
+/** A line is one JSON object with an event, a set or a market, under the rules of any other body (RULES.md 6.4). */
 export function parseLine(bytes: Buffer): ParsedLine {
   if (bytes.length > MAX_BODY_BYTES) return { refusal: { row: ERRORS.PAYLOAD_TOO_LARGE, message: 'line too large' } };
   const parsed = parseStrictJson(bytes);
@@ -59,8 +64,9 @@ export function parseLine(bytes: Buffer): ParsedLine {
   checkLine ??= compileBody(CATALOGUE_LINE);
   const problem = checkLine(parsed.value);
   if (problem !== null) return invalid(problem);
-  const { event, market } = parsed.value as CatalogueLine;
-  return event === undefined ? { market: market! } : { event };
+  const { event, event_set: set, market } = parsed.value as CatalogueLine;
+  if (event !== undefined) return { event };
+  return set === undefined ? { market: market! } : { set };
 }
 
 /**

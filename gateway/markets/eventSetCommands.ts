@@ -10,7 +10,10 @@ import type { Catalog, EventDetails, EventEntry, NewMarket } from './catalog.ts'
 import { isSet } from './eventSets.ts';
 import type { MarketCommands } from './marketCommands.ts';
 
-type SetCatalog = Pick<Catalog, 'tokens' | 'shardOf' | 'eventBySlug' | 'createSet' | 'updateMarket' | 'durable'>;
+type SetCatalog = Pick<
+  Catalog,
+  'tokens' | 'shardOf' | 'byId' | 'eventById' | 'eventBySlug' | 'createSet' | 'updateMarket' | 'durable'
+>;
 type Opened = { readonly event: EventEntry } | { readonly refusal: Refusal };
 
 const ON_A_CHAIN: Refusal = {
@@ -41,9 +44,13 @@ export class EventSetCommands {
   }
 
   /** @param fields of each market; the event's id is added */
-  async open(slug: string, details: EventDetails, fields: readonly NewMarket[]): Promise<Opened> {
+  async open(
+    slug: string,
+    details: EventDetails,
+    fields: readonly NewMarket[],
+    eventId: string = randomUUID(),
+  ): Promise<Opened> {
     if (!this.#catalog.tokens.takesOthers) return { refusal: ON_A_CHAIN };
-    const eventId = randomUUID();
     const shard = this.#catalog.shardOf(eventId, null);
     // Under older rules a shard refuses every command for sets; this one names a set that there is not.
     const { code } = await this.engine.settle(NO_MARKET, shard);
@@ -51,14 +58,24 @@ export class EventSetCommands {
     if (code !== E.MARKET_NOT_FOUND) return { refusal: { row: errorRow(code) } };
     const nowMs = this.#clock.nowMs();
     const made = await this.#marketCommands.inTurn(async () => {
-      if (this.#catalog.eventBySlug(slug) !== undefined) return null;
+      const used = this.#used(slug, eventId, fields);
+      if (used !== null) return { refusal: { row: ERRORS.CONFLICT, message: used } };
       const markets = fields.map((each) => ({ ...each, tokenIds: null }));
-      return this.#catalog.createSet(slug, details, markets, nowMs, eventId);
+      return { event: this.#catalog.createSet(slug, details, markets, nowMs, eventId) };
     });
-    if (made === null) return { refusal: { row: ERRORS.CONFLICT, message: 'slug is used by another event' } };
-    const opened = await this.#marketCommands.openMany(made.markets);
+    if ('refusal' in made) return made;
+    const opened = await this.#marketCommands.openMany(made.event.markets);
     const refused = opened.find((each) => 'refusal' in each);
-    return refused !== undefined && 'refusal' in refused ? refused : { event: made };
+    return refused !== undefined && 'refusal' in refused ? refused : made;
+  }
+
+  /** Returns what is used by another event or market; null if the set can be made. */
+  #used(slug: string, eventId: string, markets: readonly NewMarket[]): string | null {
+    if (this.#catalog.eventBySlug(slug) !== undefined) return 'slug is used by another event';
+    if (this.#catalog.eventById(eventId) !== undefined) return 'id is used by another event';
+    const ids = markets.flatMap(({ id }) => id ?? []);
+    const isUsed = ids.some((id) => this.#catalog.byId(id) !== undefined) || new Set(ids).size < ids.length;
+    return isUsed ? 'id is used by another market' : null;
   }
 
   /** @param payoutsPpm of Yes, by market; null: equal parts. @returns null on success */

@@ -1,5 +1,6 @@
 /** Reads and completes a market as an administrator describes it, with the checks that its schema cannot make. */
 
+import type { NewEventSet } from '../../shared/api/events.ts';
 import type { NewMarket as GivenMarket } from '../../shared/api/markets.ts';
 import { MARKET_STATUS, type MarketStatus } from '../../shared/base/codes.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
@@ -59,6 +60,29 @@ export function readNewMarket(
       details: completeMarketDetails(withoutNulls(details)),
     },
   };
+}
+
+type OfSet = Pick<NewEventSet['event'], 'category' | 'description'>;
+type TermsOfSet = Partial<Omit<NewEventSet, 'event' | 'markets' | 'winners'>> & Pick<NewEventSet, 'trading_ends_at'>;
+type NamedMember = NewEventSet['markets'][number] & { readonly id?: string };
+
+/** Reads the markets of an event set (RULES.md 19.1). @param of their event @param terms of all of them */
+export function readNewMembers(
+  of: OfSet,
+  { trading_ends_at, trading_starts_at, fee_bps, ticks_per_unit, min_order_size_atomic }: TermsOfSet,
+  members: readonly NamedMember[],
+  surroundings: Surroundings,
+): { readonly markets: NewMarket[] } | { readonly refusal: Refusal } {
+  const optional = Object.entries({ trading_starts_at, fee_bps, ticks_per_unit, min_order_size_atomic });
+  const terms = { trading_ends_at, ...Object.fromEntries(optional.filter(([, value]) => value !== undefined)) };
+  const { category = 'Other' } = of;
+  const markets: NewMarket[] = [];
+  for (const { id, title, subtitle = '', description = of.description ?? title } of members) {
+    const read = readNewMarket({ ...terms, title, subtitle, description, category }, null, surroundings);
+    if ('refusal' in read) return read;
+    markets.push(id === undefined ? read.market : { ...read.market, id: id.toLowerCase() });
+  }
+  return { markets };
 }
 
 export function invalidField(field: string, rule: string): Refusal {

@@ -166,6 +166,7 @@ export class Trading {
       catalog: control.catalog,
       states: views.markets,
       marketCommands: this.marketCommands,
+      eventSets: this.eventSets,
       terms: this.terms,
       fourEyes: { hasSecond: (administrator, kind) => this.fourEyes.hasSecond(administrator, kind) },
       checkpoint: () => control.changes.checkpoint(),

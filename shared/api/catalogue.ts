@@ -38,13 +38,36 @@ const MARKET_FIELDS = {
 } as const;
 export type MarketFields = FromSchema<typeof MARKET_FIELDS>;
 
-/** A line has exactly one of the two. */
+const { event: _event, winners: _winners, markets: SET_MARKETS, ...TERMS_OF_SET } = NEW_EVENT_SET.properties;
+/** A new event set with its markets (RULES.md 19.1). Everything else that an event or a market has, other lines set. */
+const SET_FIELDS = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['slug', 'title', 'trading_ends_at', 'markets'],
+  properties: {
+    id: described(UUID, 'Of the event; absent: a random one.'),
+    slug: SLUG,
+    title: NEW_EVENT.properties.title,
+    category: NEW_EVENT.properties.category,
+    ...TERMS_OF_SET,
+    markets: {
+      ...SET_MARKETS,
+      items: {
+        ...SET_MARKETS.items,
+        properties: { id: described(UUID, 'Absent: a random one.'), ...SET_MARKETS.items.properties },
+      },
+    },
+  },
+} as const;
+export type SetFields = FromSchema<typeof SET_FIELDS>;
+
+/** A line has exactly one of the three. */
 export const CATALOGUE_LINE = {
   type: 'object',
   additionalProperties: false,
   minProperties: 1,
   maxProperties: 1,
-  properties: { event: EVENT_FIELDS, market: MARKET_FIELDS },
+  properties: { event: EVENT_FIELDS, event_set: SET_FIELDS, market: MARKET_FIELDS },
   examples: [{ event: { slug: 'who-wins', title: 'Who wins?' } }],
 } as const;
 export type CatalogueLine = FromSchema<typeof CATALOGUE_LINE>;
@@ -56,6 +79,7 @@ export const REQUIRED_OF_MARKET = NEW_MARKET.required;
 /** In the order in which an export writes the fields. */
 export const EVENT_FIELD_NAMES: readonly string[] = Object.keys(EVENT_FIELDS.properties);
 export const MARKET_FIELD_NAMES: readonly string[] = Object.keys(MARKET_FIELDS.properties);
+export const SET_FIELD_NAMES: readonly string[] = Object.keys(SET_FIELDS.properties);
 /** The fields of an event that may change. */
 export const EVENT_DETAIL_NAMES: readonly string[] = Object.keys(EVENT_PATCH.properties);
 
@@ -68,7 +92,7 @@ export const LINE_REPORT = object(
     result: { type: 'string', enum: LINE_RESULTS },
   },
   {
-    kind: { type: 'string', enum: ['event', 'market'] },
+    kind: { type: 'string', enum: ['event', 'event_set', 'market'] },
     id: UUID,
     slug: { type: 'string', examples: ['who-wins'] },
     error: { type: 'string', examples: ['invalid line'] },

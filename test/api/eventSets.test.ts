@@ -152,21 +152,34 @@ describe('event sets', () => {
     assert.deepEqual(statuses.sort(), [201, 409]);
   });
 
-  test('RULES.md 9.44: a file of the catalogue names a set, and makes none', async () => {
-    const { id } = await makeSet(['A', 'B']);
-    const lines = (await new Response(await server.admin.exportCatalogue()).text()).trimEnd().split('\n');
-    const line = lines.find((each) => each.includes(`"id":"${id}"`))!;
-    assert.equal(JSON.parse(line).event.winners, 1);
-    const { event } = JSON.parse(line);
-    const fresh = { ...event, id: randomUUID(), slug: `fresh-${randomUUID()}` };
-    const plain = await server.admin.createEvent({ title: `Plain ${randomUUID()}` });
-    const other = { slug: plain.slug, winners: 1 };
-    const file = [line, ...[fresh, other].map((each) => JSON.stringify({ event: each }))].join('\n');
-    const { lines: reports } = await server.admin.importCatalogue(file);
+  test('RULES.md 9.44: an exported set is made anew by its lines, with other ids, and trades', async () => {
+    const { id, markets } = await makeSet(['A', 'B', 'C']);
+    const text = await new Response(await server.admin.exportCatalogue()).text();
+    const ids = [id, ...idsOf(markets)];
+    const own = text.split('\n').filter((each) => ids.some((one) => each.includes(`"id":"${one}"`)));
+    assert.deepEqual(own.map((each) => Object.keys(JSON.parse(each))[0]).sort(), [
+      ...['event', 'event_set'],
+      ...['market', 'market', 'market'],
+    ]);
+    const { slug } = JSON.parse(own[0]!).event_set;
+    const fresh = ids.map(() => randomUUID());
+    const other = [...ids.entries()].reduce((file, [at, one]) => file.replaceAll(one, fresh[at]!), own.join('\n'));
+    // The tokens follow from the ids.
+    const file = other.replaceAll(`"${slug}"`, `"${slug}-2"`).replaceAll(/,"(?:yes|no)_token_id":"\d+"/g, '');
+    const made = await server.admin.importCatalogue(file);
+    assert.deepEqual([made.failed, made.created, made.lines[0]!.kind], [0, 1, 'event_set'], JSON.stringify(made));
+    assert.equal((await server.admin.importCatalogue(file)).unchanged, own.length);
+    const trader = await makeTrader(server);
+    const body = { direction: 'from_usdc', markets: [], amount: '1000000' };
+    const { status } = await trader.send('POST', `/v1/events/${fresh[0]}/convert`, body);
+    assert.equal(status, 200);
+    const wrong = { event: { slug: `fresh-${randomUUID()}`, title: 'Fresh', winners: 1 } };
+    const { lines } = await server.admin.importCatalogue(JSON.stringify(wrong));
     assert.deepEqual(
-      reports.map(({ result }) => result),
-      ['unchanged', 'failed', 'failed'],
+      [lines[0]!.code, lines[0]!.details],
+      ['VALIDATION_ERROR', { field: 'event.winners', rule: 'left out: an event set is made by a line "event_set"' }],
     );
+    await assertBalanced(server);
   });
 
   test('what is no set, or not of it, is refused by name, and no market joins', async () => {

@@ -9,6 +9,7 @@ import { BOOTSTRAP } from '../../../../gateway/base/principal.ts';
 import { Catalog, type MarketEntry } from '../../../../gateway/markets/catalog.ts';
 import { exportedLines } from '../../../../gateway/markets/catalogueExport.ts';
 import { CatalogueImport } from '../../../../gateway/markets/catalogueImport.ts';
+import { EventSetCommands } from '../../../../gateway/markets/eventSetCommands.ts';
 import { MarketCommands } from '../../../../gateway/markets/marketCommands.ts';
 import { chainTokens, LEDGER_TOKENS, requireTokens, toIdBytes } from '../../../../gateway/markets/marketTokensStore.ts';
 import type { ImportReport } from '../../../../shared/api/catalogue.ts';
@@ -40,6 +41,8 @@ class Rig {
   codes: number[] = [];
   opened = 0;
   checkpoints = 0;
+  /** The answer to a command for a set that there is not. */
+  codeOfSets: number = E.MARKET_NOT_FOUND;
   isReady = true;
   readonly states = {
     has: (market: number) => this.shard.has(market),
@@ -71,10 +74,12 @@ class Rig {
       settleMarket: async () => ({ code: OK }),
     };
     const marketCommands = new MarketCommands(this.catalog, this.states, engine, clock, () => false);
+    const setClient = { settle: async () => ({ code: this.codeOfSets }) } as never;
+    const eventSets = new EventSetCommands(this.catalog, setClient, marketCommands, clock);
     const { catalog, states } = this;
     const checkpoint = () => void this.checkpoints++;
     this.#import = new CatalogueImport({
-      ...{ catalog, states, marketCommands, checkpoint, clock, terms: UNRELIED },
+      ...{ catalog, states, marketCommands, eventSets, checkpoint, clock, terms: UNRELIED },
       fourEyes: { hasSecond: () => assert.fail('nobody relies on anything') },
       defaultFeeBps: 50,
     });
@@ -267,5 +272,99 @@ describe('the markets of an import', () => {
     );
     const derived = rig.catalog.markets[1]!.yesTokenId;
     assert.deepEqual(results(await rig.run([market(5, { yes_token_id: derived, no_token_id: '11' })])), ['CONFLICT']);
+  });
+});
+
+describe('a line with an event set (RULES.md 9.40, 9.42, 9.44)', () => {
+  const SET = { slug: 'who-wins', title: 'Who wins?', category: 'Politics', trading_ends_at: FAR, fee_bps: 30 };
+  const named = (...titles: readonly string[]): object[] => titles.map((title) => ({ title }));
+  const line = (more: object = {}): object => ({ event_set: { ...SET, markets: named('A', 'B', 'C'), ...more } });
+
+  test('makes the event with its markets; a second time it changes nothing', async (t) => {
+    const database = openDatabase(t);
+    const rig = new Rig(database);
+    const report = await rig.run([market(1), line(), market(2), line()]);
+    assert.deepEqual(results(report), ['created', 'created', 'created', 'unchanged']);
+    const event = rig.catalog.eventBySlug('who-wins')!;
+    assert.deepEqual([report.lines[1]!.kind, report.lines[1]!.id], ['event_set', event.id]);
+    assert.deepEqual([event.details.winners, event.details.category], [1, 'Politics']);
+    const facts = event.markets.map(({ index, details }) => {
+      return [details.title, details.description, details.category, rig.states.feeBps(index)];
+    });
+    assert.deepEqual(
+      facts,
+      ['A', 'B', 'C'].map((title) => [title, title, 'Politics', 30]),
+    );
+    assert.deepEqual(new Catalog(database, 1).events, rig.catalog.events);
+  });
+
+  test('exported with everything about it, it is made in another exchange as it was', async (t) => {
+    const rig = new Rig(openDatabase(t));
+    const [a, b] = ['a', 'b'].map((digit) => `${digit.repeat(8)}-0000-4000-8000-000000000000`);
+    const more = { slug: 'who-wins', description: 'The count decides.', sport_teams: ['Reds'] };
+    await rig.run([
+      line({
+        markets: [
+          { id: a, title: 'A', subtitle: 'of Reds' },
+          { id: b, title: 'B', description: 'No one' },
+        ],
+      }),
+      { event: more },
+      { market: { id: a, external_event_id: 'A-1', image_url: 'https://images.example/a.png' } },
+      market(1),
+    ]);
+    const text = rig.exported();
+    const lines = text
+      .trimEnd()
+      .split('\n')
+      .map((each) => JSON.parse(each));
+    const other = new Rig(openDatabase(t));
+    const made = await other.run(lines);
+    assert.equal(made.failed, 0, JSON.stringify(made.lines));
+    assert.equal(other.exported(), text);
+    const again = await other.run(lines);
+    assert.deepEqual([again.unchanged, other.exported()], [lines.length, text]);
+  });
+
+  test('is refused by name where it cannot be carried out, and then makes nothing', async (t) => {
+    const rig = new Rig(openDatabase(t));
+    const id = 'd02e8e42-5f3a-4d13-95d5-5ae78bb29b02';
+    await rig.run([{ event: { id, slug: 'no-set', title: 'No set' } }, market(1), line()]);
+    const [listed] = rig.catalog.markets;
+    const before = rig.exported();
+    const other = (more: object): object => line({ slug: 'other', ...more });
+    const report = await rig.run([
+      line({ slug: 'no-set' }),
+      line({ markets: named('A', 'B') }),
+      line({ markets: named('A', 'B', 'D') }),
+      line({ markets: [{ id, title: 'A' }, ...named('B', 'C')] }),
+      other({ id }),
+      other({ markets: [{ id: listed!.id.toUpperCase(), title: 'A' }, ...named('B')] }),
+      other({
+        markets: [
+          { id, title: 'A' },
+          { id, title: 'B' },
+        ],
+      }),
+      other({ trading_ends_at: '2001-01-01T00:00:00Z' }),
+      other({ markets: named('A') }),
+      other({ markets: Array.from({ length: 65 }, () => ({ title: 'A' })) }),
+      other({ winners: 2 }),
+      { event: { slug: 'other', title: 'Other', winners: 1 } },
+    ]);
+    assert.deepEqual(results(report), [...new Array(7).fill('CONFLICT'), ...new Array(5).fill('VALIDATION_ERROR')]);
+    rig.codeOfSets = E.SETS_UNAVAILABLE;
+    assert.deepEqual(results(await rig.run([other({})])), ['SETS_UNAVAILABLE']);
+    assert.equal(rig.exported(), before);
+  });
+
+  test('whose shard does not answer is completed when the line is imported again', async (t) => {
+    const rig = new Rig(openDatabase(t));
+    rig.isReady = false;
+    assert.deepEqual(results(await rig.run([line()])), ['OUTCOME_UNKNOWN']);
+    assert.equal(rig.opened, 0);
+    rig.isReady = true;
+    assert.deepEqual(results(await rig.run([line(), line()])), ['created', 'unchanged']);
+    assert.deepEqual([rig.opened, rig.catalog.markets.length], [3, 3]);
   });
 });

@@ -16,7 +16,7 @@ class CatalogueLineReport:
 
     line: int
     result: Literal["created", "updated", "unchanged", "failed"]
-    kind: Literal["event", "market"] | None = None
+    kind: Literal["event", "event_set", "market"] | None = None
     id: str | None = None
     slug: str | None = None
     error: str | None = None
