@@ -93,8 +93,9 @@ const MOST_OPEN = 64;
 /** Blocks that a thread has in memory, some tens of kilobytes each: those of the rows of a page and more. */
 const MOST_BLOCKS = 64;
 /**
- * Blocks that a page and a count read at most, 32,768 orders or about a tenth of a second: under a filter that few
- * orders pass, both would otherwise read everything that an account ever had, and hold up the queries of others.
+ * Blocks that a page, beside those that span its start, and a count read at most, 32,768 orders or about a tenth of a
+ * second: under a filter that few orders pass, both would otherwise read everything that an account ever had, and hold
+ * up the queries of others. A file in which no block is found counts as one: it was opened.
  */
 const BLOCKS_OF_QUERY = 256;
 /** Counts that were cut short, about a hundred bytes each; beyond this number, lists are counted again. */
@@ -174,18 +175,20 @@ export class ArchivedOrders {
     for (let part = waiting.shift(); part !== undefined; part = waiting.shift()) {
       const last = rows.length < wanted.wanted ? undefined : rows[wanted.wanted - 1];
       if (last !== undefined && !mayPrecede(part, last.row)) continue;
-      const pieces = part.block === null ? this.#pieces(part, market) : null;
-      if (pieces !== null && pieces[0] !== part) {
-        waiting.push(...pieces.filter(mayHave));
+      const piece = part;
+      const pieces = piece.block === null ? this.#pieces(piece, market) : null;
+      const isFile = pieces !== null && pieces[0] !== piece;
+      const blocks = isFile ? pieces.filter(mayHave) : [];
+      if (blocks.length > 0) {
+        waiting.push(...blocks);
         waiting.sort(order);
         continue;
       }
-      if (!spansStart(part) && left-- === 0) {
-        const unread = part;
-        rows = rows.filter(({ row }) => !mayPrecede(unread, row));
-        return { rows, archivedBeforeMs, unread };
+      if (!spansStart(piece) && left-- === 0) {
+        rows = rows.filter(({ row }) => !mayPrecede(piece, row));
+        return { rows, archivedBeforeMs, unread: piece };
       }
-      const piece = part;
+      if (isFile) continue;
       const found = this.read(piece, (db) => wanted.read(db, piece).map((row) => ({ row, part: piece })), market);
       if (found === null) archivedBeforeMs = Math.max(archivedBeforeMs ?? 0, piece.last_ms);
       else rows = merged(rows, found, precedes).slice(0, wanted.wanted);
@@ -209,14 +212,15 @@ export class ArchivedOrders {
     let rows = 0;
     let left = this.blocksOfQuery;
     for (const part of parts) {
-      for (const piece of this.#pieces(part, market) ?? []) {
+      const pieces = this.#pieces(part, market) ?? [];
+      for (const piece of pieces.length > 0 ? pieces : [null]) {
         if (rows > most) return { rows, isCut: false };
         if (left-- === 0) {
           if (this.#cutCounts.size >= MOST_CUT_COUNTS) this.#cutCounts.clear();
           this.#cutCounts.set(list, rows);
           return { rows, isCut: true };
         }
-        rows += this.read(piece, (table) => count(table, piece), market) ?? 0;
+        if (piece !== null) rows += this.read(piece, (table) => count(table, piece), market) ?? 0;
       }
     }
     return { rows, isCut: false };

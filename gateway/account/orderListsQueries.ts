@@ -17,6 +17,7 @@ import {
   historyPage,
   MAX_COUNTED,
   type Position,
+  type ReadEnd,
   rightBefore,
   SINCE_EVER,
   START,
@@ -70,8 +71,7 @@ type OrderPage = {
   readonly counted: number;
   readonly isCut: boolean;
   readonly archivedBeforeMs: number | null;
-  /** If reading ended before the list did: where, and after how many rows. */
-  readonly unread: { readonly after: Position; readonly known: number } | null;
+  readonly unread: ReadEnd | null;
 };
 
 const EVERY = { statuses: 0xff, sides: 0xff, outcomes: 0xff, sinceMs: SINCE_EVER, firstId: new Uint8Array(0) } as const;

@@ -62,13 +62,15 @@ export function pageOf<T>(rows: readonly T[], counted: number, offset: number, i
   return { total, isFloor, rows };
 }
 
+/** Where reading ended before the list did, and after how many rows. */
+export type ReadEnd = { readonly after: Position; readonly known: number };
 type PageBounds = {
   readonly counted: number;
   readonly isCut?: boolean;
   readonly limit: number;
   readonly offset: number;
-  /** If reading ended before the list did: where, and after how many rows. */
-  readonly unread?: { readonly after: Position; readonly known: number } | null;
+  /** Null if the list was read to the end of the page. */
+  readonly unread?: ReadEnd | null;
 };
 
 /** Returns a page of an account's past. @param found one row more than the page shows, if the list has it */

@@ -98,7 +98,7 @@ export function adminEventSetRoutes(deps: AdminEventSetDeps): Route[] {
 
 async function create(call: CallOf<typeof CREATE>, deps: AdminEventSetDeps): Promise<void> {
   const { clock, eventSets, responses } = deps;
-  const { event, markets, ...terms } = call.body;
+  const { event, winners: _, markets, ...terms } = call.body;
   const read = readNewMembers(event, terms, markets, { nowMs: clock.nowMs(), defaultFeeBps: deps.defaultFeeBps });
   if ('refusal' in read) return refuse(call, read.refusal);
   const { slug = toSlug(call.body.event.title), ...details } = call.body.event;

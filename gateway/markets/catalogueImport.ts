@@ -1,8 +1,8 @@
 /**
  * Imports lines of a catalogue (RULES.md 9.40): each creates or changes an event or a market, creates an event set, or
  * equals the present state. Lines are independent: one that fails does not stop the others. The thread is blocked for
- * less than a millisecond at a time; lines are executed in groups, whose markets share the syncs of control.db and the
- * journals. Owner: the gateway thread.
+ * less than a millisecond at a time, except by the one transaction of a set; lines are executed in groups, whose
+ * markets share the syncs of control.db and the journals. Owner: the gateway thread.
  *
  * Invariants:
  *   IMPORT-1  One import at a time: no other import runs between the look-up of a key and the resulting change.
@@ -315,13 +315,13 @@ class ImportRun {
 
 const OTHER_SET: Refusal = {
   row: ERRORS.CONFLICT,
-  message: 'slug is used by an event that is no set, or one with other markets',
+  message: 'slug is used by an event that is no set, or by a set with another id or other markets',
 };
 const USED_ID: Refusal = { row: ERRORS.CONFLICT, message: 'id is used by another event' };
 
-/** True for a set with these markets, by their ids, or by their titles where the line has no ids. */
-function isSame(event: EventEntry, { markets }: SetFields): boolean {
-  if (!isSet(event) || event.markets.length !== markets.length) return false;
+/** True for this set with these markets, by their ids, or by their titles where the line has no ids. */
+function isSame(event: EventEntry, { id: ofEvent = event.id, markets }: SetFields): boolean {
+  if (!isSet(event) || event.id !== ofEvent.toLowerCase() || event.markets.length !== markets.length) return false;
   return markets.every(({ id, title }, place) => {
     const known = event.markets[place];
     return id === undefined ? known.details.title === title : known.id === id.toLowerCase();

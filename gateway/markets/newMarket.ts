@@ -62,22 +62,19 @@ export function readNewMarket(
   };
 }
 
-type OfSet = Pick<NewEventSet['event'], 'category' | 'description'>;
-type TermsOfSet = Partial<Omit<NewEventSet, 'event' | 'markets' | 'winners'>> & Pick<NewEventSet, 'trading_ends_at'>;
+type EventOfSet = Pick<NewEventSet['event'], 'category' | 'description'>;
+type TermsOfSet = Omit<NewEventSet, 'event' | 'markets' | 'winners'>;
 type NamedMember = NewEventSet['markets'][number] & { readonly id?: string };
 
-/** Reads the markets of an event set (RULES.md 19.1). @param of their event @param terms of all of them */
+/** Reads the markets of an event set (RULES.md 19.1), which share these terms. */
 export function readNewMembers(
-  of: OfSet,
-  { trading_ends_at, trading_starts_at, fee_bps, ticks_per_unit, min_order_size_atomic }: TermsOfSet,
+  { category = 'Other', description: ofEvent }: EventOfSet,
+  terms: TermsOfSet,
   members: readonly NamedMember[],
   surroundings: Surroundings,
 ): { readonly markets: NewMarket[] } | { readonly refusal: Refusal } {
-  const optional = Object.entries({ trading_starts_at, fee_bps, ticks_per_unit, min_order_size_atomic });
-  const terms = { trading_ends_at, ...Object.fromEntries(optional.filter(([, value]) => value !== undefined)) };
-  const { category = 'Other' } = of;
   const markets: NewMarket[] = [];
-  for (const { id, title, subtitle = '', description = of.description ?? title } of members) {
+  for (const { id, title, subtitle = '', description = ofEvent ?? title } of members) {
     const read = readNewMarket({ ...terms, title, subtitle, description, category }, null, surroundings);
     if ('refusal' in read) return read;
     markets.push(id === undefined ? read.market : { ...read.market, id: id.toLowerCase() });

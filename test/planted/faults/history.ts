@@ -26,15 +26,29 @@ export const HISTORY_FAULTS: readonly Fault[] = [
   {
     name: 'a page reads the archive of an account to its end',
     file: 'gateway/account/archivedOrdersQueries.ts',
-    search: 'if (!spansStart(part) && left-- === 0) {',
-    replace: 'if (!spansStart(part) && left === -1) {',
+    search: 'if (!spansStart(piece) && left-- === 0) {',
+    replace: 'if (!spansStart(piece) && left === -1) {',
+    caughtBy: 'test/unit/gateway/account/historyOracle.test.ts',
+  },
+  {
+    name: 'a page opens every file in which its market is in no block',
+    file: 'gateway/account/archivedOrdersQueries.ts',
+    search: 'if (blocks.length > 0) {',
+    replace: 'if (isFile) {',
+    caughtBy: 'test/unit/gateway/account/historyOracle.test.ts',
+  },
+  {
+    name: 'a count opens every file in which its market is in no block',
+    file: 'gateway/account/archivedOrdersQueries.ts',
+    search: 'pieces.length > 0 ? pieces : [null]',
+    replace: 'pieces',
     caughtBy: 'test/unit/gateway/account/historyOracle.test.ts',
   },
   {
     name: 'a page that ends early shows rows that the next one has, too',
     file: 'gateway/account/archivedOrdersQueries.ts',
-    search: 'rows = rows.filter(({ row }) => !mayPrecede(unread, row));',
-    replace: 'rows = rows.filter(({ row }) => row !== unread);',
+    search: 'rows = rows.filter(({ row }) => !mayPrecede(piece, row));',
+    replace: 'rows = rows.filter(({ row }) => row !== piece);',
     caughtBy: 'test/unit/gateway/account/historyOracle.test.ts',
   },
   {

@@ -6,6 +6,7 @@ import Database from 'better-sqlite3';
 import { WORD_SHIFT } from '../../../../engine/book/orders.ts';
 import { Projector } from '../../../../engine/projector/projector.ts';
 import { ArchivedOrders } from '../../../../gateway/account/archivedOrdersQueries.ts';
+import { timeOfId } from '../../../../gateway/base/page.ts';
 import { NEVER_FILLED } from '../../../../shared/tables/orders.ts';
 import { Progress } from '../../../../shared/wire/progress.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
@@ -238,6 +239,31 @@ test(`pages that read few blocks of the archive are short, and skip and repeat n
     cut > 3 && estimates > 3 && refused > 3,
     `seed ${seed}: ${cut} cut, ${estimates} estimates, ${refused} refused`,
   );
+});
+
+test('files in which a market is in no block are opened few at a time, page by page to the end', () => {
+  const usual = archive.blocksOfQuery;
+  archive.blocksOfQuery = 2;
+  const parts = ACCOUNTS.map((account) => archive.partsOf(account)).find(({ length }) => length > 6)!;
+  const unlisted = 99;
+  let pages = 0;
+  for (let beforeMs = Number.MAX_SAFE_INTEGER; ; pages++) {
+    const { rows, unread } = archive.list<{ id: Uint8Array }>({
+      ...{ parts, live: [], wanted: 5, market: unlisted, read: () => assert.fail('a block is read') },
+      ...{ mayPrecede: () => true, precedes: () => true },
+      order: (a, b) => b.last_ms - a.last_ms,
+      spansStart: ({ last_ms }) => last_ms >= beforeMs,
+      mayHave: ({ first_id }) => timeOfId(first_id) <= beforeMs,
+    });
+    assert.deepEqual(rows, []);
+    if (unread === null) break;
+    assert.ok(unread.last_ms < beforeMs, 'each page gets further');
+    beforeMs = unread.last_ms;
+  }
+  assert.ok(pages > 1, `${pages} pages`);
+  const counted = archive.count('of an unlisted market', parts, 10, () => 1, unlisted);
+  assert.deepEqual(counted, { rows: 0, isCut: true });
+  archive.blocksOfQuery = usual;
 });
 
 test('a page of no rows reads no file', () => {

@@ -335,6 +335,7 @@ describe('a line with an event set (RULES.md 9.40, 9.42, 9.44)', () => {
     const other = (more: object): object => line({ slug: 'other', ...more });
     const report = await rig.run([
       line({ slug: 'no-set' }),
+      line({ id: 'd02e8e42-0000-4000-8000-000000000000' }),
       line({ markets: named('A', 'B') }),
       line({ markets: named('A', 'B', 'D') }),
       line({ markets: [{ id, title: 'A' }, ...named('B', 'C')] }),
@@ -352,7 +353,7 @@ describe('a line with an event set (RULES.md 9.40, 9.42, 9.44)', () => {
       other({ winners: 2 }),
       { event: { slug: 'other', title: 'Other', winners: 1 } },
     ]);
-    assert.deepEqual(results(report), [...new Array(7).fill('CONFLICT'), ...new Array(5).fill('VALIDATION_ERROR')]);
+    assert.deepEqual(results(report), [...new Array(8).fill('CONFLICT'), ...new Array(5).fill('VALIDATION_ERROR')]);
     rig.codeOfSets = E.SETS_UNAVAILABLE;
     assert.deepEqual(results(await rig.run([other({})])), ['SETS_UNAVAILABLE']);
     assert.equal(rig.exported(), before);
